@@ -53,7 +53,7 @@ function(mangrove_precompile target)  # target, further headers; without any, it
   endif()
 endfunction()
 
-# Several sources of a module are compiled as one (a unity build), which takes much less time. So the functions and
+# Several sources of a module, or of its tests, are compiled as one (a unity build), which takes much less time. So the functions and
 # constants in their anonymous namespaces must have different names; folders of things that are alike are left apart.
 # -DMANGROVE_UNITY=0 compiles each source alone, which is faster for somebody who changes one file again and again.
 set(MANGROVE_UNITY 8 CACHE STRING "sources that are compiled as one; 0: none")
@@ -170,6 +170,7 @@ function(mangrove_tests module)
   target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} ${optimisation})
   get_property(precompile GLOBAL PROPERTY MANGROVE_PRECOMPILE_${module})
   mangrove_precompile(${target} <gtest/gtest.h> ${precompile})
+  mangrove_join(${target} ${CMAKE_SOURCE_DIR}/tests/codec)
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
   endif()

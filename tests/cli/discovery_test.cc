@@ -23,7 +23,7 @@ using testing::program;
 using testing::run_program;
 using testing::text_of;
 
-constexpr Seconds kLong = 60;
+constexpr Seconds kDiscoveryLong = 60;
 constexpr const char* kAvahi = "/usr/sbin/avahi-daemon";
 constexpr const char* kBus = "/usr/bin/dbus-daemon";
 
@@ -64,7 +64,7 @@ class Machine {
     fs::remove(folder_ / "bus");  // of an earlier test
     bus_ = std::make_unique<Process>(
         std::vector<std::string>{kBus, "--config-file=" + (folder_ / "bus.conf").string(), "--nofork", "--nopidfile"});
-    ASSERT_TRUE(bus_->wait_until([&] { return fs::exists(folder_ / "bus"); }, kLong)) << bus_->err();
+    ASSERT_TRUE(bus_->wait_until([&] { return fs::exists(folder_ / "bus"); }, kDiscoveryLong)) << bus_->err();
     start_avahi();
   }
   /// It keeps its process id at a fixed place, which each machine has for itself.
@@ -73,13 +73,13 @@ class Machine {
         start({"/bin/sh", "-c",
                "mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && exec " + std::string(kAvahi) +
                    " --no-drop-root --no-chroot --no-rlimits --no-proc-title -f " + (folder_ / "avahi.conf").string()});
-    ASSERT_TRUE(
-        avahi_->wait_until([&] { return avahi_->err().find("Server startup complete") != std::string::npos; }, kLong))
+    ASSERT_TRUE(avahi_->wait_until([&] { return avahi_->err().find("Server startup complete") != std::string::npos; },
+                                   kDiscoveryLong))
         << avahi_->err();
   }
   void stop_avahi() {
     avahi_->signal(SIGTERM);
-    EXPECT_EQ(avahi_->wait(kLong), 0) << avahi_->err();
+    EXPECT_EQ(avahi_->wait(kDiscoveryLong), 0) << avahi_->err();
   }
 
   std::unique_ptr<Process> start(const std::vector<std::string>& command, const std::string& person = "") const {
@@ -92,7 +92,7 @@ class Machine {
   }
   Finished run_mangrove(std::vector<std::string> words, const std::string& person = "") const {
     words.insert(words.begin(), program());
-    return run_program(here(words), kLong, environment(person));
+    return run_program(here(words), kDiscoveryLong, environment(person));
   }
 
  private:
@@ -147,7 +147,7 @@ struct TwoMachines : testing::SeparateProcesses {
   }
   static bool is_announced(Process& announcer) {
     return announcer.wait_until(
-        [&] { return announcer.err().find("announced on the local network") != std::string::npos; }, kLong);
+        [&] { return announcer.err().find("announced on the local network") != std::string::npos; }, kDiscoveryLong);
   }
   /// A join string of the coordinator at this port, with this address in it.
   std::string string_with(const std::string& stated, int port = 7070, const std::string& role = "node") const {
@@ -196,9 +196,10 @@ TEST_F(TwoMachines, WhoeverElseAnnouncesTheClusterIsToldNothing) {
   const cluster::Announcement of_impostor({"0.0.0.0", 7072}, hashes), of_nobody({"0.0.0.0", 7078}, hashes);
   std::set<std::string> heard;
   const auto are_heard = [&] { return heard.contains("10.91.7.1:7072") && heard.contains("10.91.7.1:7078"); };
-  ASSERT_TRUE(cluster::listen_for_coordinators(
-                  hashes, SteadyClock().after(kLong), [&](const std::string& one) { heard.insert(one); }, are_heard)
-                  .ok());
+  ASSERT_TRUE(
+      cluster::listen_for_coordinators(
+          hashes, SteadyClock().after(kDiscoveryLong), [&](const std::string& one) { heard.insert(one); }, are_heard)
+          .ok());
   ASSERT_TRUE(are_heard());
   const Finished refused = right.run_mangrove(node_with(string), "n1");
   EXPECT_EQ(refused.status, 1) << refused.err;
@@ -235,7 +236,7 @@ TEST_F(TwoMachines, ANodeThatStartsBeforeItsDaemonWaitsForIt) {
   std::vector<std::string> words = node_with(string_with("none"));
   words.insert(words.end(), {"--join-timeout", "60s"});
   const auto node = right.start_mangrove(words, "n1");
-  ASSERT_TRUE(node->wait_until([&] { return says(node->err(), "trying on"); }, kLong)) << node->err();
+  ASSERT_TRUE(node->wait_until([&] { return says(node->err(), "trying on"); }, kDiscoveryLong)) << node->err();
   ASSERT_NO_FATAL_FAILURE(right.start_avahi());
   EXPECT_NE(ready_line(*node), "") << node->err();
 }
@@ -281,24 +282,24 @@ TEST_F(TwoMachines, ANodeFindsACoordinatorThatHasMoved) {
   const auto node = right.start_mangrove(node_with(string_with("10.91.7.1:7070")), "n1");
   ASSERT_NE(ready_line(*node), "") << node->err();
   coordinator_process->signal(SIGTERM);
-  ASSERT_EQ(coordinator_process->wait(kLong), 0) << coordinator_process->err();
+  ASSERT_EQ(coordinator_process->wait(kDiscoveryLong), 0) << coordinator_process->err();
   coordinator_process = start_coordinator_at("0.0.0.0:7074", "state");
   EXPECT_TRUE(node->wait_until(
       [&] {
         return says(node->err(),
                     "found the coordinator of this cluster address=10.91.7.1:7074 instead_of=10.91.7.1:7070");
       },
-      2 * kLong))
+      2 * kDiscoveryLong))
       << node->err();
   const auto is_back = [&] { return says(left.run_mangrove({"nodes", "--coordinator", "10.91.7.1:7074"}).out, "n1"); };
-  EXPECT_TRUE(node->wait_until(is_back, kLong)) << node->err();
+  EXPECT_TRUE(node->wait_until(is_back, kDiscoveryLong)) << node->err();
 }
 
 TEST_F(TwoMachines, TheAnnouncementFollowsTheDaemonAndTheAuthority) {
   left.stop_avahi();
   const auto coordinator_process = start_coordinator_at("0.0.0.0:7070", "state");
   EXPECT_TRUE(coordinator_process->wait_until(
-      [&] { return says(coordinator_process->err(), "no announcement on the local network"); }, kLong));
+      [&] { return says(coordinator_process->err(), "no announcement on the local network"); }, kDiscoveryLong));
   ASSERT_NO_FATAL_FAILURE(left.start_avahi());
   const auto times_announced = [&] {
     int times = 0;
@@ -306,15 +307,15 @@ TEST_F(TwoMachines, TheAnnouncementFollowsTheDaemonAndTheAuthority) {
     for (std::size_t at = 0; (at = coordinator_process->err().find(mark, at)) != std::string::npos; ++at) ++times;
     return times;
   };
-  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 1; }, kLong))
+  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 1; }, kDiscoveryLong))
       << coordinator_process->err();
   left.stop_avahi();
   ASSERT_NO_FATAL_FAILURE(left.start_avahi());
-  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 2; }, kLong))
+  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 2; }, kDiscoveryLong))
       << coordinator_process->err();
   const Finished rotated = left.run_mangrove({"ca", "rotate", "--coordinator", "10.91.7.1:7070"});
   ASSERT_EQ(rotated.status, 0) << rotated.err;
-  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 3; }, kLong))
+  ASSERT_TRUE(coordinator_process->wait_until([&] { return times_announced() == 3; }, kDiscoveryLong))
       << coordinator_process->err();
   const auto node = right.start_mangrove(node_with(string_with("none")), "n1");
   EXPECT_NE(ready_line(*node), "") << node->err();

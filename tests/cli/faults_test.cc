@@ -26,7 +26,7 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 120;  // a whole small job, on a machine with much else to do
+constexpr Seconds kFaultsLong = 120;  // a whole small job, on a machine with much else to do
 
 /// The process that was started by `client` for this member of its embedded cluster; -1: none.
 pid_t member_pid(const Process& client, const std::string& member) {
@@ -61,7 +61,7 @@ struct Faults : ::testing::Test {
   /// Waits until some steps are done, and notes the processes.
   ::testing::AssertionResult is_under_way(Process& client, const std::string& sign = "\"phase\":\"train\"") {
     const auto seen = [&] { return text_of(run_dir / "metrics.jsonl").find(sign) != std::string::npos; };
-    if (!client.wait_until(seen, kLong)) return ::testing::AssertionFailure() << client.err();
+    if (!client.wait_until(seen, kFaultsLong)) return ::testing::AssertionFailure() << client.err();
     members = testing::descendants(client.pid());
     return ::testing::AssertionSuccess();
   }
@@ -88,7 +88,7 @@ TEST_F(Faults, TrainingGoesOnWithoutAKilledNode) {
   const pid_t victim = member_pid(*client, "node-2");
   ASSERT_GT(victim, 0);
   kill(victim, SIGKILL);
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kFaultsLong), 0) << client->err();
   const json result = json::parse(client->out());
   EXPECT_EQ(state_of(result, "node-2"), "lost");
   EXPECT_EQ(state_of(result, "node-1"), "alive");
@@ -105,7 +105,7 @@ TEST_F(Faults, TrainingGoesOnWithoutAFrozenNode) {
   const pid_t victim = member_pid(*client, "node-1");
   ASSERT_GT(victim, 0);
   kill(victim, SIGSTOP);
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kFaultsLong), 0) << client->err();
   const json result = json::parse(client->out());
   EXPECT_EQ(state_of(result, "node-1"), "lost");
   EXPECT_TRUE(has_event(result, "node_lost", "node-1")) << result["events"];
@@ -138,7 +138,7 @@ TEST_F(Faults, ACoordinatorThatIsToldToEndHandsOverACheckpointToGoOnFrom) {
   EXPECT_EQ(client->wait(60), 1) << client->err();
   ASSERT_TRUE(fs::exists(run_dir / "checkpoint.safetensors")) << client->err();
   EXPECT_TRUE(none_runs(members));
-  const Finished resumed = run_program({program(), "train", "--resume", run_dir, "--json"}, kLong);
+  const Finished resumed = run_program({program(), "train", "--resume", run_dir, "--json"}, kFaultsLong);
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_GT(json::parse(resumed.out)["accuracy"], 0.8);
 }
@@ -156,7 +156,7 @@ TEST_F(Faults, ANodeThatIsToldToEndSaysGoodbye) {
   const auto client = start_training("3");
   ASSERT_TRUE(is_under_way(*client));
   kill(member_pid(*client, "node-3"), SIGTERM);
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kFaultsLong), 0) << client->err();
   const json result = json::parse(client->out());
   EXPECT_EQ(state_of(result, "node-3"), "left");
   EXPECT_TRUE(has_event(result, "node_left", "node-3")) << result["events"];
@@ -164,14 +164,14 @@ TEST_F(Faults, ANodeThatIsToldToEndSaysGoodbye) {
 
 TEST_F(Faults, AStageThatIsKilledIsPlannedAnewAndNoImageIsLost) {
   const auto training = start({"train", "--model", "lenet", "--local", "1", "--epochs", "1", "--limit", "2000"});
-  ASSERT_EQ(training->wait(kLong), 0) << training->err();
+  ASSERT_EQ(training->wait(kFaultsLong), 0) << training->err();
   const fs::path model = folder / "model.onnx";
   fs::copy_file(run_dir / "model.onnx", model);
   fs::remove_all(run_dir);
   const auto client = start({"infer", "--model", model, "--stages", "2", "--local", "2", "--micro-batch", "4"});
   ASSERT_TRUE(is_under_way(*client, "\"phase\":\"pipeline\""));
   kill(member_pid(*client, "node-1"), SIGKILL);
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kFaultsLong), 0) << client->err();
   const json result = json::parse(client->out());
   EXPECT_EQ(result["images"], 10'000);
   EXPECT_EQ(result["lost"], 0);
@@ -221,14 +221,14 @@ struct FrozenCoordinator : SeparateProcesses {
                                     std::string("--json"), std::string("--run-dir"), (folder / "run").string()})
       command.push_back(more);
     Process client(command);
-    ASSERT_TRUE(
-        client.wait_until([&] { return text_of(folder / "run/metrics.jsonl").find(sign) != std::string::npos; }, kLong))
+    ASSERT_TRUE(client.wait_until([&] { return text_of(folder / "run/metrics.jsonl").find(sign) != std::string::npos; },
+                                  kFaultsLong))
         << client.err();
     coordinator->signal(SIGSTOP);
     SteadyClock clock;
     clock.sleep_until(clock.after(8));
     coordinator->signal(SIGCONT);
-    ASSERT_EQ(client.wait(kLong), 0) << client.err();
+    ASSERT_EQ(client.wait(kFaultsLong), 0) << client.err();
     result = json::parse(client.out());
     for (const json& event : result["events"]) EXPECT_NE(event["event"], "node_lost") << event;
     for (const json& node : result["nodes"]) EXPECT_EQ(node["state"], "alive") << node;
@@ -275,15 +275,16 @@ TEST_F(SeparateProcesses, AClientThatIsKilledLeavesTheClusterReady) {
   };
   Process client(train("1000", "first"));
   ASSERT_TRUE(client.wait_until(
-      [&] { return text_of(folder / "first/metrics.jsonl").find("\"phase\":\"train\"") != std::string::npos; }, kLong))
+      [&] { return text_of(folder / "first/metrics.jsonl").find("\"phase\":\"train\"") != std::string::npos; },
+      kFaultsLong))
       << client.err();
   Process second(train("1", "second"));  // it waits for the only node
   ASSERT_TRUE(second.wait_until(
-      [&] { return text_of(folder / "second/metrics.jsonl").find("\"queued\"") != std::string::npos; }, kLong))
+      [&] { return text_of(folder / "second/metrics.jsonl").find("\"queued\"") != std::string::npos; }, kFaultsLong))
       << second.err();
   client.signal(SIGKILL);
   EXPECT_EQ(client.wait(20), 128 + SIGKILL);
-  EXPECT_EQ(second.wait(kLong), 0) << second.err();
+  EXPECT_EQ(second.wait(kFaultsLong), 0) << second.err();
   EXPECT_TRUE(becomes("a alive"));
 }
 

@@ -22,7 +22,7 @@ using testing::SmallDisk;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 120;
+constexpr Seconds kFullDiskLong = 120;
 
 std::size_t count_of(const std::string& word, const std::string& text) {
   std::size_t count = 0;
@@ -47,7 +47,7 @@ TEST_F(FullDisk, ARunWhoseCheckpointsDoNotFitSaysSoOnceAndLeavesItsModel) {
   const SmallDisk disk(3'000'000);
   if (!disk.is_there()) GTEST_SKIP() << "only root may make a small disk";
   const auto client = train(disk / "run", "3000");
-  EXPECT_EQ(client->wait(kLong), 0) << client->err();
+  EXPECT_EQ(client->wait(kFullDiskLong), 0) << client->err();
   EXPECT_EQ(count_of("the run goes on, and tries to write again", client->err()), 2u)
       << "when it happens, and in the summary: " << client->err();
   EXPECT_LT(client->err().find("checkpoint.safetensors: cannot write"), client->err().find("epoch 3")) << client->err();
@@ -63,7 +63,7 @@ TEST_F(FullDisk, ARunWhoseModelDoesNotFitPrintsItsResultBeforeItFails) {
   const SmallDisk disk(1'000'000);
   if (!disk.is_there()) GTEST_SKIP() << "only root may make a small disk";
   const auto client = train(disk / "run", "1000");
-  EXPECT_EQ(client->wait(kLong), 1) << client->err();
+  EXPECT_EQ(client->wait(kFullDiskLong), 1) << client->err();
   const json result = json::parse(client->out());
   EXPECT_TRUE(result.contains("accuracy"));
   EXPECT_TRUE(result["not_written"].contains("model.onnx")) << result["not_written"];
@@ -77,7 +77,7 @@ TEST_F(FullDisk, AHeadThatDoesNotFitIsFineTunedAllTheSame) {
       {program(), "train", "--init-from", "mobilenetv2-0.25", "--freeze", "backbone", "--data", "leaves", "--limit",
        "64", "--batch", "16", "--epochs", "2", "--head-epochs", "1", "--json", "--run-dir", (disk / "run").string()},
       {"HOME=" + home.path().string()});
-  EXPECT_EQ(client.wait(kLong), 1) << client.err();
+  EXPECT_EQ(client.wait(kFullDiskLong), 1) << client.err();
   EXPECT_LT(client.err().find("the run goes on, and tries to write again"), client.err().find("epoch 2"))
       << client.err();
   const json result = json::parse(client.out());
@@ -90,11 +90,12 @@ TEST_F(FullDisk, AHeadThatDoesNotFitIsFineTunedAllTheSame) {
 TEST_F(FullDisk, ARunWhoseFolderIsDeletedLeavesEverythingInANewOne) {
   const fs::path run = home / "run";
   const auto client = train(run, "20000");
-  ASSERT_TRUE(client->wait_until([&] { return fs::exists(run / "checkpoint.safetensors"); }, kLong)) << client->err();
+  ASSERT_TRUE(client->wait_until([&] { return fs::exists(run / "checkpoint.safetensors"); }, kFullDiskLong))
+      << client->err();
   std::error_code busy;  // the run writes meanwhile
   do fs::remove_all(run, busy);
   while (busy);
-  EXPECT_EQ(client->wait(kLong), 0) << client->err();
+  EXPECT_EQ(client->wait(kFullDiskLong), 0) << client->err();
   EXPECT_EQ(json::parse(client->out())["epochs"], 3);
   for (const char* file : {"model.onnx", "summary.json", "report.html", "metrics.jsonl", "job.yaml"})
     EXPECT_TRUE(fs::exists(run / file)) << file;

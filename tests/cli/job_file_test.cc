@@ -68,13 +68,13 @@ TEST(JobFile, SavedSettingsAreReadBack) {
   EXPECT_TRUE(file->check_read({to.keys()}).ok()) << "keys of other strategies are not saved";
 }
 
-struct Bad {
+struct BadJobFileCase {
   const char* name;
   const char* text;
   const char* message;  // after the file's path
 };
 
-class BadJobFile : public ::testing::TestWithParam<Bad> {};
+class BadJobFile : public ::testing::TestWithParam<BadJobFileCase> {};
 
 TEST_P(BadJobFile, IsNamedWithItsLine) {
   const testing::TemporaryFolder folder;
@@ -97,17 +97,20 @@ TEST_P(BadJobFile, IsNamedWithItsLine) {
 INSTANTIATE_TEST_SUITE_P(
     JobFile, BadJobFile,
     ::testing::Values(
-        Bad{"unknown_key", "train:\n  epochs: 1\n  bacth: 3\n", ":3: unknown key 'bacth'; did you mean 'batch'?"},
-        Bad{"unknown_common_key", "epoks: 1\ntrain:\n  batch: 3\n", ":1: unknown key 'epoks'; did you mean 'epochs'?"},
-        Bad{"bad_value", "train:\n\n  epochs: many\n",
-            ":3: key 'epochs': 'many' is not a whole number from 1 to 1,000,000,000"},
-        Bad{"unknown_section", "trian:\n  epochs: 1\n", ":1: unknown section 'trian'; did you mean 'train'?"},
-        Bad{"twice", "train:\n  batch: 1\n  batch: 2\n", ":3: key 'batch' is given twice, first in line 2"},
-        Bad{"list", "train:\n  batch: [1, 2]\n", ":2: key 'batch' needs a single value"},
-        Bad{"no_section", "data: mnist\n", ": no section: expected one or more of train and infer"},
-        Bad{"scalar", "hello\n", ": not a job file: expected sections such as 'train:'"},
-        Bad{"empty", "", ": not a job file: expected sections such as 'train:'"},
-        Bad{"not_yaml", "train: [1\n", ":2: end of sequence flow not found"}),
+        BadJobFileCase{"unknown_key", "train:\n  epochs: 1\n  bacth: 3\n",
+                       ":3: unknown key 'bacth'; did you mean 'batch'?"},
+        BadJobFileCase{"unknown_common_key", "epoks: 1\ntrain:\n  batch: 3\n",
+                       ":1: unknown key 'epoks'; did you mean 'epochs'?"},
+        BadJobFileCase{"bad_value", "train:\n\n  epochs: many\n",
+                       ":3: key 'epochs': 'many' is not a whole number from 1 to 1,000,000,000"},
+        BadJobFileCase{"unknown_section", "trian:\n  epochs: 1\n",
+                       ":1: unknown section 'trian'; did you mean 'train'?"},
+        BadJobFileCase{"twice", "train:\n  batch: 1\n  batch: 2\n", ":3: key 'batch' is given twice, first in line 2"},
+        BadJobFileCase{"list", "train:\n  batch: [1, 2]\n", ":2: key 'batch' needs a single value"},
+        BadJobFileCase{"no_section", "data: mnist\n", ": no section: expected one or more of train and infer"},
+        BadJobFileCase{"scalar", "hello\n", ": not a job file: expected sections such as 'train:'"},
+        BadJobFileCase{"empty", "", ": not a job file: expected sections such as 'train:'"},
+        BadJobFileCase{"not_yaml", "train: [1\n", ":2: end of sequence flow not found"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(JobFile, MissingFileIsNamed) {

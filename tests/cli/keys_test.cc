@@ -20,13 +20,13 @@ TEST(Keys, SetValuesOfEveryKind) {
   EXPECT_DOUBLE_EQ(settings.job.checkpoint_every_s(), 0.5);
 }
 
-struct Bad {
+struct BadKeys {
   const char* key;
   const char* value;
   const char* message;
 };
 
-class BadSetting : public ::testing::TestWithParam<Bad> {};
+class BadSetting : public ::testing::TestWithParam<BadKeys> {};
 
 TEST_P(BadSetting, SaysWhichKeyAndWhatWasExpected) {
   TrainSettings settings;
@@ -38,16 +38,16 @@ TEST_P(BadSetting, SaysWhichKeyAndWhatWasExpected) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadSetting,
-    ::testing::Values(Bad{"epoch", "1", "unknown key 'epoch'; did you mean 'epochs'?"},
-                      Bad{"epochs", "0", "key 'epochs': '0' is not a whole number from 1 to 1,000,000,000"},
-                      Bad{"epochs", "1.5", "key 'epochs': '1.5' is not a whole number from 1 to 1,000,000,000"},
-                      Bad{"local", "zero", "key 'local': 'zero' is not a whole number from 1 to 1,000"},
-                      Bad{"local", "0", "key 'local': '0' is not a whole number from 1 to 1,000"},
-                      Bad{"momentum", "1", "key 'momentum': '1' is not a number from 0 to 0.9999"},
-                      Bad{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number from 0 to 1,000,000,000"},
-                      Bad{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number from 0 to 1,000,000,000"},
-                      Bad{"step_timeout", "soon",
-                          "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}),
+    ::testing::Values(
+        BadKeys{"epoch", "1", "unknown key 'epoch'; did you mean 'epochs'?"},
+        BadKeys{"epochs", "0", "key 'epochs': '0' is not a whole number from 1 to 1,000,000,000"},
+        BadKeys{"epochs", "1.5", "key 'epochs': '1.5' is not a whole number from 1 to 1,000,000,000"},
+        BadKeys{"local", "zero", "key 'local': 'zero' is not a whole number from 1 to 1,000"},
+        BadKeys{"local", "0", "key 'local': '0' is not a whole number from 1 to 1,000"},
+        BadKeys{"momentum", "1", "key 'momentum': '1' is not a number from 0 to 0.9999"},
+        BadKeys{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number from 0 to 1,000,000,000"},
+        BadKeys{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number from 0 to 1,000,000,000"},
+        BadKeys{"step_timeout", "soon", "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}),
     [](const auto& param) { return std::string(param.param.key) + "_" + std::to_string(param.index); });
 
 TEST(Keys, TextFormSetsTheSameValue) {

@@ -18,7 +18,7 @@ using testing::program;
 using testing::run_program;
 using testing::TemporaryFolder;
 
-constexpr Seconds kLong = 200;
+constexpr Seconds kMainJobLong = 200;
 
 void expect_keys(const json& object, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) EXPECT_TRUE(object.contains(key)) << key;
@@ -28,7 +28,7 @@ Finished run_example(const std::string& example, const fs::path& folder, std::ve
   std::vector<std::string> arguments = {program(), "run", testing::repository_path("examples/" + example), "--data",
                                         "glyphs"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_program(arguments, kLong, {"HOME=" + folder.string()});
+  return run_program(arguments, kMainJobLong, {"HOME=" + folder.string()});
 }
 
 struct MainJob : ::testing::Test {
@@ -76,7 +76,7 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
 TEST_F(MainJob, AnswersOnEveryTier) {
   const Finished run = run_program({program(), "infer", "--tiers", testing::repository_path("tests/data/tiers.yaml"),
                                     "--data", "glyphs", "--limit", "1000", "--json", "--run-dir", run_dir},
-                                   kLong, {"HOME=" + folder.path().string()});
+                                   kMainJobLong, {"HOME=" + folder.path().string()});
   ASSERT_EQ(run.status, 0) << run.err;
   const json result = json::parse(run.out);
   expect_keys(result, {"scheduler", "policy", "accuracy", "coarse_accuracy", "predicted_seconds", "image_s", "events"});
@@ -102,7 +102,7 @@ TEST_F(MainJob, AnswersOnThreeLevels) {
         run_program({program(), "infer", "--tiers", testing::repository_path("tests/data/tiers-exits.yaml"), "--data",
                      "glyphs", "--limit", "200", "--scheduler", "end-edge", "--exit-thresholds", thresholds, "--json",
                      "--run-dir", run_dir + thresholds},
-                    kLong, {"HOME=" + folder.path().string()});
+                    kMainJobLong, {"HOME=" + folder.path().string()});
     ASSERT_EQ(run.status, 0) << run.err;
     const json result = json::parse(run.out);
     EXPECT_EQ(result["lost"], 0);
@@ -120,7 +120,7 @@ TEST_F(MainJob, TrainsAPipelineOverNodes) {
     const Finished run = run_program(
         {program(), "train", "--model", "lenet", "--data", "glyphs", "--limit", "1500", "--local", "3", "--strategy",
          strategy, "--stages", "3", "--batch", "30", "--json", "--run-dir", run_dir + strategy},
-        kLong, {"HOME=" + folder.path().string()});
+        kMainJobLong, {"HOME=" + folder.path().string()});
     ASSERT_EQ(run.status, 0) << run.err;
     const json result = json::parse(run.out);
     EXPECT_EQ(result["samples"], 1500);
@@ -137,10 +137,10 @@ TEST_F(MainJob, TrainsAPipelineOverNodes) {
 TEST_F(MainJob, EvalAgreesWithWhatTrainingSays) {
   const Finished train = run_program(
       {program(), "train", "--model", "mlp", "--data", "glyphs", "--limit", "4000", "--json", "--run-dir", run_dir},
-      kLong);
+      kMainJobLong);
   ASSERT_EQ(train.status, 0) << train.err;
   const Finished all =
-      run_program({program(), "eval", "--model", run_dir + "/model.onnx", "--data", "glyphs", "--json"}, kLong);
+      run_program({program(), "eval", "--model", run_dir + "/model.onnx", "--data", "glyphs", "--json"}, kMainJobLong);
   ASSERT_EQ(all.status, 0) << all.err;
   EXPECT_EQ(json::parse(all.out)["images"], 10000);
   EXPECT_NEAR(json::parse(all.out)["accuracy"].get<double>(), json::parse(train.out)["accuracy"].get<double>(), 0.03);
@@ -149,7 +149,7 @@ TEST_F(MainJob, EvalAgreesWithWhatTrainingSays) {
 TEST_F(MainJob, ADivergingTrainingIsOneError) {
   const Finished run = run_program({program(), "train", "--data", "glyphs", "--limit", "1280", "--learning-rate", "1e6",
                                     "--schedule", "constant", "--run-dir", run_dir},
-                                   kLong);
+                                   kMainJobLong);
   EXPECT_EQ(run.status, 1);
   EXPECT_NE(run.err.find("training diverged at step"), std::string::npos) << run.err;
   EXPECT_FALSE(fs::exists(fs::path(run_dir) / "model.onnx"));
@@ -158,11 +158,11 @@ TEST_F(MainJob, ADivergingTrainingIsOneError) {
 TEST_F(MainJob, ARefusedResumeLeavesTheRunResumable) {
   const std::vector<std::string> first = {program(), "train",   "--model", "mlp",       "--data",
                                           "glyphs",  "--limit", "2000",    "--run-dir", run_dir};
-  ASSERT_EQ(run_program(first, kLong).status, 0);
-  const Finished refused = run_program({program(), "train", "--resume", run_dir, "--epochs", "5"}, kLong);
+  ASSERT_EQ(run_program(first, kMainJobLong).status, 0);
+  const Finished refused = run_program({program(), "train", "--resume", run_dir, "--epochs", "5"}, kMainJobLong);
   EXPECT_EQ(refused.status, 2);
   EXPECT_NE(refused.err.find("epochs"), std::string::npos) << refused.err;
-  const Finished resumed = run_program({program(), "train", "--resume", run_dir, "--json"}, kLong);
+  const Finished resumed = run_program({program(), "train", "--resume", run_dir, "--json"}, kMainJobLong);
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_EQ(json::parse(resumed.out)["samples"], 2000);
 }

@@ -57,7 +57,7 @@ class OnATerminal {
     seen_ = shown_.find(part) + part.size();
     return true;
   }
-  void type(char key) { ASSERT_EQ(write(terminal_, &key, 1), 1); }
+  void type(char key) { ASSERT_EQ(::write(terminal_, &key, 1), 1); }
   int wait() {
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);

@@ -22,8 +22,9 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 200;    // a whole small job, on a machine with much else to do
-constexpr int kSamples = 20'000;  // a job still runs when a node has been lost and has come back, some seconds later
+constexpr Seconds kRestartLong = 200;  // a whole small job, on a machine with much else to do
+constexpr int kRestartSamples =
+    20'000;  // a job still runs when a node has been lost and has come back, some seconds later
 
 struct Restart : SeparateProcesses {
   void SetUp() override {
@@ -48,7 +49,7 @@ struct Restart : SeparateProcesses {
                                                               "--epochs",
                                                               epochs,
                                                               "--limit",
-                                                              std::to_string(kSamples),
+                                                              std::to_string(kRestartSamples),
                                                               "--checkpoint-every",
                                                               "300ms",
                                                               "--run-dir",
@@ -57,11 +58,11 @@ struct Restart : SeparateProcesses {
   }
   bool is_reported(Process& client, const std::string& what) const {
     return client.wait_until([&] { return text_of(run_dir / "metrics.jsonl").find(what) != std::string::npos; },
-                             kLong) &&
+                             kRestartLong) &&
            text_of(run_dir / "metrics.jsonl").find(what) != std::string::npos;
   }
   bool has_checkpoint(Process& client) const {
-    return client.wait_until([&] { return fs::exists(run_dir / "checkpoint.safetensors"); }, kLong) &&
+    return client.wait_until([&] { return fs::exists(run_dir / "checkpoint.safetensors"); }, kRestartLong) &&
            fs::exists(run_dir / "checkpoint.safetensors");
   }
   json kept_jobs() const {
@@ -82,9 +83,9 @@ TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
   ASSERT_TRUE(is_reported(*client, R"("event":"node_lost")")) << client->err();
   b->signal(SIGCONT);
   ASSERT_TRUE(is_reported(*client, R"("event":"node_joined")")) << client->err();
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kRestartLong), 0) << client->err();
   const json result = json::parse(client->out());
-  EXPECT_EQ(result["samples"], 2 * kSamples) << "every sample of each epoch once";
+  EXPECT_EQ(result["samples"], 2 * kRestartSamples) << "every sample of each epoch once";
   EXPECT_EQ(result["workers"], 3);
   EXPECT_GT(result["accuracy"], 0.9);
 }
@@ -93,7 +94,7 @@ TEST_F(Restart, AFrozenCoordinatorIsNoticedAndFoundAgain) {
   const auto node = start_node("a");
   ASSERT_NE(ready_line(*node), "") << node->err();
   coordinator->signal(SIGSTOP);
-  node->wait_until([&] { return node->err().find("coordinator silent") != std::string::npos; }, kLong);
+  node->wait_until([&] { return node->err().find("coordinator silent") != std::string::npos; }, kRestartLong);
   EXPECT_NE(node->err().find("coordinator silent"), std::string::npos) << node->err();
   coordinator->signal(SIGCONT);
   const auto is_alive = [&] {
@@ -101,7 +102,7 @@ TEST_F(Restart, AFrozenCoordinatorIsNoticedAndFoundAgain) {
     const json nodes = json::parse(listed.out, nullptr, false)["nodes"];
     return nodes.size() == 1 && nodes[0]["state"] == "alive";
   };
-  node->wait_until(is_alive, kLong);
+  node->wait_until(is_alive, kRestartLong);
   EXPECT_TRUE(is_alive()) << node->err();
 }
 
@@ -116,10 +117,10 @@ TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
   const std::string before = address;
   start_secure_coordinator(before, folder / "state");
   ASSERT_EQ(address, before);
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  ASSERT_EQ(client->wait(kRestartLong), 0) << client->err();
   EXPECT_TRUE(is_reported(*client, "coordinator_back"));
   const json result = json::parse(client->out());
-  EXPECT_EQ(result["samples"], 2 * kSamples);
+  EXPECT_EQ(result["samples"], 2 * kRestartSamples);
   EXPECT_GT(result["accuracy"], 0.9);
   EXPECT_TRUE(fs::exists(run_dir / "model.onnx"));
   const json jobs = kept_jobs();
@@ -150,9 +151,10 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
   const auto again = start_node("a");
   ASSERT_NE(ready_line(*again), "") << again->err();
   const Finished followed = run_program(
-      {program(), "job", "follow", job, "--coordinator", address, "--run-dir", folder / "followed", "--json"}, kLong);
+      {program(), "job", "follow", job, "--coordinator", address, "--run-dir", folder / "followed", "--json"},
+      kRestartLong);
   ASSERT_EQ(followed.status, 0) << followed.err;
-  EXPECT_EQ(json::parse(followed.out)["samples"], kSamples);
+  EXPECT_EQ(json::parse(followed.out)["samples"], kRestartSamples);
   EXPECT_TRUE(fs::exists(folder / "followed/model.onnx"));
   // it began where the last checkpoint was, not anew
   std::istringstream metrics(text_of(folder / "followed/metrics.jsonl"));
@@ -173,7 +175,7 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
     const fs::path followed = folder / ("followed-" + std::to_string(signal));
     Process follower({program(), "job", "follow", id, "--coordinator", address, "--run-dir", followed});
     const auto has_heard = [&] { return fs::exists(followed / "metrics.jsonl"); };
-    ASSERT_TRUE(follower.wait_until(has_heard, kLong) && has_heard()) << follower.err();
+    ASSERT_TRUE(follower.wait_until(has_heard, kRestartLong) && has_heard()) << follower.err();
     follower.signal(signal);
     EXPECT_EQ(follower.wait(20), signal == SIGKILL ? 128 + SIGKILL : 130) << follower.err();
     const std::string sentence = "mangrove: detached from job " + id +
@@ -183,11 +185,12 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
   }
   // the checkpoint of a run that is stopped is the last thing that its client hears
   const std::string before = text_of(run_dir / "metrics.jsonl");
-  ASSERT_TRUE(
-      owner->wait_until([&] { return text_of(run_dir / "metrics.jsonl").size() > before.size() + 1000; }, kLong));
+  ASSERT_TRUE(owner->wait_until([&] { return text_of(run_dir / "metrics.jsonl").size() > before.size() + 1000; },
+                                kRestartLong));
   ASSERT_GT(text_of(run_dir / "metrics.jsonl").size(), before.size() + 1000) << "the job has gone on";
   EXPECT_EQ(kept_jobs().at(0)["state"], "running");
-  const Finished stopped = run_program({program(), "job", "stop", id, "--coordinator", address, "--json"}, kLong);
+  const Finished stopped =
+      run_program({program(), "job", "stop", id, "--coordinator", address, "--json"}, kRestartLong);
   ASSERT_EQ(stopped.status, 0) << stopped.err;
   EXPECT_EQ(json::parse(stopped.out)["job"], id);
   EXPECT_EQ(owner->wait(20), 1) << "it was stopped, but not by a signal to its client";

@@ -36,8 +36,9 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 200;
-constexpr int kSamples = 20'000;  // a job still runs when something has happened to the cluster, some seconds later
+constexpr Seconds kSecuredLong = 200;
+constexpr int kSecuredSamples =
+    20'000;  // a job still runs when something has happened to the cluster, some seconds later
 constexpr const char* kAuthority = "identity/authority.pem";
 
 /// A coordinator with a state folder, whose user is its admin. Everybody else has a home of his own.
@@ -52,11 +53,11 @@ struct Secure : SeparateProcesses {
   }
   Finished as_admin(std::vector<std::string> words) const {
     words.insert(words.begin(), program());
-    return run_program(std::move(words), kLong);
+    return run_program(std::move(words), kSecuredLong);
   }
   Finished as(const std::string& person, std::vector<std::string> words) const {
     words.insert(words.begin(), program());
-    return run_program(std::move(words), kLong, home_of(person));
+    return run_program(std::move(words), kSecuredLong, home_of(person));
   }
   std::unique_ptr<Process> start_as(const std::string& person, std::vector<std::string> words) const {
     words.insert(words.begin(), program());
@@ -87,17 +88,17 @@ struct Secure : SeparateProcesses {
         "train",   "--model", "lenet",   "--data", "glyphs",    "--coordinator",         address, "--epochs", epochs,
         "--limit", limit,     "--batch", "8",      "--run-dir", (folder / run).string(), "--json"};
   }
-  /// Two epochs of kSamples.
+  /// Two epochs of kSecuredSamples.
   std::unique_ptr<Process> start_long_training() const {
     return std::make_unique<Process>(
         std::vector<std::string>{program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address,
-                                 "--epochs", "2", "--limit", std::to_string(kSamples), "--batch", "8",
+                                 "--epochs", "2", "--limit", std::to_string(kSecuredSamples), "--batch", "8",
                                  "--learning-rate", "0.01", "--run-dir", (folder / "run").string(), "--json"});
   }
   bool has_begun(Process& client) const {
     return client.wait_until(
         [&] { return text_of(folder / "run" / "metrics.jsonl").find(R"("phase":"train")") != std::string::npos; },
-        kLong);
+        kSecuredLong);
   }
   Identity admin() const {
     const identity::IdentityStore store(config.path() / "mangrove" / "identities");
@@ -161,7 +162,7 @@ TEST_F(Secure, AJobRunsOnNodesThatWereInvited) {
   EXPECT_EQ(json::parse(trained.out)["workers"], 2);
   // the same board again, without a string
   n1->signal(SIGTERM);
-  EXPECT_EQ(n1->wait(kLong), 0) << n1->err();
+  EXPECT_EQ(n1->wait(kSecuredLong), 0) << n1->err();
   const auto again = start_as("n1", {"node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1"});
   EXPECT_TRUE(ready_line(*again).starts_with("node n1 ready on ")) << again->err();
 }
@@ -191,14 +192,15 @@ TEST_F(Secure, AViewerLooksAClientRunsAndNeitherInvites) {
   expect_refused(as("viewer", training("viewers")), "has the role viewer, which may not do this");
   const auto run = start_as("client", training("clients", "1000"));
   ASSERT_TRUE(run->wait_until(
-      [&] { return text_of(folder / "clients" / "metrics.jsonl").find("progress") != std::string::npos; }, kLong));
+      [&] { return text_of(folder / "clients" / "metrics.jsonl").find("progress") != std::string::npos; },
+      kSecuredLong));
   const Finished status = as("viewer", {"top", "--once", "--json", "--coordinator", address});
   const std::string job = json::parse(status.out)["jobs"][0]["id"];
   expect_refused(as("viewer", {"job", "follow", job, "--coordinator", address, "--run-dir", folder / "f"}),
                  "has the role viewer");
   expect_refused(as("viewer", {"switch", "--scheduler", "end", "--coordinator", address}), "has the role viewer");
   run->signal(SIGINT);
-  EXPECT_EQ(run->wait(kLong), 130) << run->err();
+  EXPECT_EQ(run->wait(kSecuredLong), 130) << run->err();
 }
 
 TEST_F(Secure, ARevokedNodeIsCutAndTheJobGoesOn) {
@@ -208,10 +210,10 @@ TEST_F(Secure, ARevokedNodeIsCutAndTheJobGoesOn) {
   ASSERT_TRUE(has_begun(*client)) << client->err();
   const Finished revoked = run_program({program(), "revoke", "n1", "--coordinator", address});
   EXPECT_EQ(revoked.status, 0) << revoked.err;
-  EXPECT_EQ(n1->wait(kLong), 1) << n1->err();
+  EXPECT_EQ(n1->wait(kSecuredLong), 1) << n1->err();
   EXPECT_NE(n1->err().find("n1 was revoked"), std::string::npos) << n1->err();
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
-  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSamples) << "the other node has done its share";
+  ASSERT_EQ(client->wait(kSecuredLong), 0) << client->err();
+  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSecuredSamples) << "the other node has done its share";
   expect_refused(as("n1", {"node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1"}),
                  "n1 was revoked");
 }
@@ -220,11 +222,11 @@ TEST_F(Secure, ABoardThatStartsBeforeItsCoordinatorWaitsForIt) {
   const auto n1 = start_invited("n1");
   ASSERT_NE(ready_line(*n1), "") << n1->err();
   n1->signal(SIGTERM);
-  EXPECT_EQ(n1->wait(kLong), 0) << n1->err();
+  EXPECT_EQ(n1->wait(kSecuredLong), 0) << n1->err();
   coordinator->signal(SIGTERM);
-  EXPECT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  EXPECT_EQ(coordinator->wait(kSecuredLong), 0) << coordinator->err();
   const auto again = start_as("n1", {"node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1"});
-  ASSERT_TRUE(again->wait_until([&] { return again->err().find("trying on") != std::string::npos; }, kLong))
+  ASSERT_TRUE(again->wait_until([&] { return again->err().find("trying on") != std::string::npos; }, kSecuredLong))
       << "it has given up: " << again->err();
   start_secure_coordinator(address, state);
   EXPECT_TRUE(ready_line(*again).starts_with("node n1 ready on ")) << again->err();
@@ -244,8 +246,8 @@ TEST_F(Secure, AnotherAuthoritySignsWhileAJobRuns) {
   const auto n2 = start_as("n2", {"node", "--join", out, "--listen", "127.0.0.1:0", "--threads", "1"});
   const auto n3 = start_invited("n3");
   for (Process* node : {n2.get(), n3.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
-  ASSERT_EQ(client->wait(kLong), 0) << client->err();
-  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSamples);
+  ASSERT_EQ(client->wait(kSecuredLong), 0) << client->err();
+  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSecuredSamples);
   // and in the next, in which nodes talk to each other
   std::vector<std::string> ring = training("ring");
   ring.insert(ring.end(), {"--strategy", "all_reduce", "--nodes", "3"});
@@ -255,7 +257,7 @@ TEST_F(Secure, AnotherAuthoritySignsWhileAJobRuns) {
   expect_refused(as_admin({"ca", "rotate", "--coordinator", address}), "is believed until");
   // after a restart of the coordinator too
   coordinator->signal(SIGTERM);
-  ASSERT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  ASSERT_EQ(coordinator->wait(kSecuredLong), 0) << coordinator->err();
   start_secure_coordinator(address, state);
   std::vector<std::string> after = training("after");
   after.insert(after.end(), {"--nodes", "3"});
@@ -401,7 +403,7 @@ TEST_F(Secure, AJobReadsNoFilesThatTheNodesOwnerHasNotOpened) {
 // Members may make nobody hold more than the room for what has not come to its end, whatever they call.
 TEST_F(Secure, AMembersLongMessageTakesNoMoreThanTheRoomForIt) {
   coordinator->signal(SIGTERM);
-  ASSERT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  ASSERT_EQ(coordinator->wait(kSecuredLong), 0) << coordinator->err();
   start_secure_coordinator("127.0.0.1:0", state, {"--max-model", "16MiB"});
   const auto node = start_invited("n1");
   ASSERT_NE(ready_line(*node), "") << node->err();
@@ -425,7 +427,7 @@ TEST_F(Secure, AKeyThatOthersMayReadIsRefused) {
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(run_program({program(), "nodes", "--coordinator", address}).status, 0);
   coordinator->signal(SIGTERM);
-  EXPECT_EQ(coordinator->wait(kLong), 0);
+  EXPECT_EQ(coordinator->wait(kSecuredLong), 0);
   fs::permissions(state / kAuthority, fs::perms::others_read, fs::perm_options::add);
   expect_refused(run_program({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", state}), "chmod 600");
 }
@@ -444,7 +446,7 @@ TEST(WithoutCertificates, ListensOnThisMachineAlone) {
   const Finished refused = run_program({program(), "coordinator", "--listen", "0.0.0.0:0", "--state", "none"});
   expect_refused(refused, "--insecure");
   Process open({program(), "coordinator", "--listen", "0.0.0.0:0", "--insecure", "--state", "none"});
-  open.wait_until([&] { return !open.out().empty(); }, kLong);
+  open.wait_until([&] { return !open.out().empty(); }, kSecuredLong);
   EXPECT_NE(open.err().find("is open to everybody who reaches it"), std::string::npos) << open.err();
 }
 

@@ -17,7 +17,7 @@ using testing::run_program;
 using testing::TemporaryFolder;
 
 /// The result of a command that must end well.
-json result_of(std::vector<std::string> arguments) {
+json model_result_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program());
   arguments.emplace_back("--json");
   const testing::Finished run = run_program(arguments, /*timeout=*/200);
@@ -29,7 +29,7 @@ json result_of(std::vector<std::string> arguments) {
 double accuracy_of_predict(const std::string& model, const fs::path& folder) {
   std::size_t right = 0, total = 0;
   for (const auto& of_class : fs::directory_iterator(folder)) {
-    const json report = result_of({"predict", model, "--input", of_class.path(), "--batch", "50"});
+    const json report = model_result_of({"predict", model, "--input", of_class.path(), "--batch", "50"});
     for (const json& sample : report["samples"]) {
       ++total;
       right += sample["top"][0]["label"] == of_class.path().filename().string();
@@ -63,7 +63,7 @@ void expect_infer_like_predict(const std::string& model, const fs::path& folder,
   for (const json& line : lines)
     if (line.contains("name")) answers[line["name"]] = line;
   ASSERT_EQ(lines.back()["images"], answers.size()) << "the result comes last, and each image once";
-  const json report = result_of({"predict", model, "--input", folder});
+  const json report = model_result_of({"predict", model, "--input", folder});
   for (const json& sample : report["samples"]) {
     const json& answer = answers.at(sample["input"]);
     EXPECT_EQ(answer["label"], sample["top"][0]["label"]);
@@ -79,15 +79,16 @@ class TrainedModel : public ::testing::TestWithParam<const char*> {};
 TEST_P(TrainedModel, PredictsAsItWasEvaluated) {
   const TemporaryFolder folder;
   const std::string images = folder / "digits", run = folder / "run";
-  result_of({"data", "make", "images", "--data", "glyphs", "--to", images, "--limit", "600"});
-  const json trained = result_of({"train", "--model", "mlp", "--data", "folder:" + images, "--augment", GetParam(),
-                                  "--epochs", "6", "--batch", "32", "--warmup-steps", "5", "--run-dir", run});
+  model_result_of({"data", "make", "images", "--data", "glyphs", "--to", images, "--limit", "600"});
+  const json trained =
+      model_result_of({"train", "--model", "mlp", "--data", "folder:" + images, "--augment", GetParam(), "--epochs",
+                       "6", "--batch", "32", "--warmup-steps", "5", "--run-dir", run});
   EXPECT_GT(trained["accuracy"], 0.3);
   EXPECT_LT(trained["accuracy"], 1.0) << "there must be something to get wrong";
   EXPECT_NEAR(accuracy_of_predict(run + "/model.onnx", images + "/test"), trained["accuracy"].get<double>(), 1e-9);
   const std::string recipe = GetParam();
   if (recipe != "none") expect_infer_like_predict(run + "/model.onnx", images + "/test/3", recipe == "normalise");
-  const json evaluated = result_of({"eval", "--model", run + "/model.onnx", "--data", "folder:" + images});
+  const json evaluated = model_result_of({"eval", "--model", run + "/model.onnx", "--data", "folder:" + images});
   EXPECT_NEAR(evaluated["accuracy"].get<double>(), trained["accuracy"].get<double>(), 1e-9);
 }
 
@@ -100,21 +101,22 @@ INSTANTIATE_TEST_SUITE_P(Augmentations, TrainedModel, ::testing::Values("none", 
 TEST(TrainedOnCsv, AFolderWithoutValidationFileTrainsValidatesAndEvaluates) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "motion");
-  result_of({"data", "make", "sensors", "--to", folder / "motion/train.csv", "--recordings", "24"});
-  result_of({"data", "make", "sensors", "--to", folder / "motion/test.csv", "--recordings", "8", "--seed", "2"});
+  model_result_of({"data", "make", "sensors", "--to", folder / "motion/train.csv", "--recordings", "24"});
+  model_result_of({"data", "make", "sensors", "--to", folder / "motion/test.csv", "--recordings", "8", "--seed", "2"});
   const std::string data = "csv:" + (folder / "motion").string() + ",window=128,skip=time,group=recording";
-  const json all = result_of({"data", "info", data}), parts = result_of({"data", "info", data + ",validation=0.25"});
+  const json all = model_result_of({"data", "info", data}),
+             parts = model_result_of({"data", "info", data + ",validation=0.25"});
   EXPECT_FALSE(all["splits"].contains("validation"));
   EXPECT_EQ(parts["splits"]["train"]["samples"].get<int>() + parts["splits"]["validation"]["samples"].get<int>(),
             all["splits"]["train"]["samples"].get<int>());
-  const json trained = result_of({"train", "--model",   "gru-16-1",    "--data",      data,   "--validation",
-                                  "0.25",  "--augment", "normalise",   "--optimizer", "adam", "--learning-rate",
-                                  "0.01",  "--batch",   "8",           "--epochs",    "15",   "--warmup-steps",
-                                  "2",     "--run-dir", folder / "run"});
+  const json trained = model_result_of({"train", "--model",   "gru-16-1",    "--data",      data,   "--validation",
+                                        "0.25",  "--augment", "normalise",   "--optimizer", "adam", "--learning-rate",
+                                        "0.01",  "--batch",   "8",           "--epochs",    "15",   "--warmup-steps",
+                                        "2",     "--run-dir", folder / "run"});
   EXPECT_EQ(trained["samples"], 15 * parts["splits"]["train"]["samples"].get<int>());
   EXPECT_GE(trained["best_epoch"], 1) << "validated";
   EXPECT_GT(trained["accuracy"], 0.5) << "of four activities";
-  const json evaluated = result_of({"eval", "--model", folder / "run/model.onnx", "--data", data});
+  const json evaluated = model_result_of({"eval", "--model", folder / "run/model.onnx", "--data", data});
   EXPECT_EQ(evaluated["accuracy"], trained["accuracy"]);
 }
 

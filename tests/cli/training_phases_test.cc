@@ -23,7 +23,7 @@ using testing::program;
 using testing::run_program;
 using testing::TemporaryFolder;
 
-constexpr Seconds kLong = 200;
+constexpr Seconds kTrainingPhasesLong = 200;
 
 /// What run_training_phases() gives to play, with a player that only writes what a job of that phase leaves.
 struct Phases : ::testing::Test {
@@ -216,19 +216,20 @@ struct TransferCommand : ::testing::Test {
 };
 
 TEST_F(TransferCommand, StoppedInEitherPhaseAndResumedItEndsBitEqual) {
-  const Finished whole = run_program(command(folder / "whole"), kLong);
+  const Finished whole = run_program(command(folder / "whole"), kTrainingPhasesLong);
   ASSERT_EQ(whole.status, 0) << whole.err;
   const auto expected = read_file(folder / "whole" / "model.onnx");
   ASSERT_TRUE(expected.ok());
   for (const std::string checkpoint : {"head-checkpoint.safetensors", "checkpoint.safetensors"}) {
     const fs::path run_dir = folder / ("stopped-" + checkpoint);
     Process stopped(command(run_dir));
-    const bool began = stopped.wait_until([&] { return fs::exists(run_dir / checkpoint); }, kLong);
+    const bool began = stopped.wait_until([&] { return fs::exists(run_dir / checkpoint); }, kTrainingPhasesLong);
     stopped.signal(SIGINT);
     ASSERT_TRUE(began) << stopped.err();
-    ASSERT_EQ(stopped.wait(kLong), 130) << stopped.err();
+    ASSERT_EQ(stopped.wait(kTrainingPhasesLong), 130) << stopped.err();
     fs::remove(run_dir / "head-model.onnx");  // where there is one, a checkpoint of the fine tuning is enough
-    const Finished resumed = run_program({program(), "train", "--resume", run_dir.string(), "--json"}, kLong);
+    const Finished resumed =
+        run_program({program(), "train", "--resume", run_dir.string(), "--json"}, kTrainingPhasesLong);
     ASSERT_EQ(resumed.status, 0) << resumed.err;
     const auto model = read_file(run_dir / "model.onnx");
     ASSERT_TRUE(model.ok());
@@ -239,7 +240,7 @@ TEST_F(TransferCommand, StoppedInEitherPhaseAndResumedItEndsBitEqual) {
 
 TEST_F(TransferCommand, MistakesAreUsageErrors) {
   const auto error_of = [&](const std::string& init_from, const std::string& freeze) {
-    const Finished run = run_program(command(folder / "bad", init_from, freeze), kLong);
+    const Finished run = run_program(command(folder / "bad", init_from, freeze), kTrainingPhasesLong);
     EXPECT_EQ(run.status, 2) << run.err;
     return json::parse(run.out)["error"]["message"].get<std::string>();
   };
@@ -259,7 +260,7 @@ TEST_F(TransferCommand, TheExampleRunsInBothPhases) {
       run_program({program(), "run", testing::repository_path("examples/tomato-transfer.yaml"), "--data-dir",
                    (folder / "no-data").string(), "--init-from", "mobilenetv2-0.25", "--limit", "128", "--epochs", "3",
                    "--head-epochs", "2", "--json", "--run-dir", run_dir.string()},
-                  kLong);
+                  kTrainingPhasesLong);
   ASSERT_EQ(run.status, 0) << run.err;
   const json train = json::parse(run.out)["train"];
   EXPECT_EQ(train["data"], "leaves") << "PlantVillage is not there";

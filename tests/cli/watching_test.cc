@@ -27,7 +27,7 @@ using testing::program;
 using testing::run_program;
 using testing::TemporaryFolder;
 
-constexpr Seconds kLong = 200;
+constexpr Seconds kWatchingLong = 200;
 
 std::vector<json> lines_of(const fs::path& file) {
   std::vector<json> lines;
@@ -69,7 +69,7 @@ void expect_sane(const json& sample, int cores) {
 }
 
 TEST_F(Watching, ARunLeavesSamplesOfAllNodesAndTheirReport) {
-  const Finished run = run_program(training({"--local", "3", "--limit", "6000", "--json"}), kLong);
+  const Finished run = run_program(training({"--local", "3", "--limit", "6000", "--json"}), kWatchingLong);
   ASSERT_EQ(run.status, 0) << run.err;
   std::map<std::string, json> last;
   for (const json& line : lines_of(run_dir / "metrics.jsonl")) {
@@ -113,11 +113,11 @@ TEST_F(Watching, ARunLeavesSamplesOfAllNodesAndTheirReport) {
 
 TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
   Process run(training({"--local", "2", "--epochs", "100"}));
-  ASSERT_TRUE(run.wait_until([&] { return !told_address(run.err()).empty(); }, kLong)) << run.err();
+  ASSERT_TRUE(run.wait_until([&] { return !told_address(run.err()).empty(); }, kWatchingLong)) << run.err();
   const std::string address = told_address(run.err());
   json top;
   const SteadyClock clock;
-  for (const Deadline deadline = clock.after(kLong); clock.now() < deadline;) {
+  for (const Deadline deadline = clock.after(kWatchingLong); clock.now() < deadline;) {
     const Finished asked = run_program({program(), "top", "--coordinator", address, "--json"});
     ASSERT_EQ(asked.status, 0) << asked.err;
     top = json::parse(asked.out);
@@ -144,17 +144,17 @@ TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
   EXPECT_NE(page.find("The run has not ended"), std::string::npos);
   EXPECT_NE(page.find("lenet on glyphs"), std::string::npos);
   run.signal(SIGINT);
-  EXPECT_EQ(run.wait(kLong), 130);
+  EXPECT_EQ(run.wait(kWatchingLong), 130);
 }
 
 TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
   Process coordinator({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", "none"});
-  ASSERT_TRUE(coordinator.wait_until([&] { return coordinator.out().ends_with("\n"); }, kLong));
+  ASSERT_TRUE(coordinator.wait_until([&] { return coordinator.out().ends_with("\n"); }, kWatchingLong));
   const std::string ready = coordinator.out();
   std::string address = ready.substr(ready.rfind(' ') + 1);
   address.pop_back();
   Process node({program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0", "--name", "watched"});
-  ASSERT_TRUE(node.wait_until([&] { return node.out().ends_with("\n"); }, kLong)) << node.err();
+  ASSERT_TRUE(node.wait_until([&] { return node.out().ends_with("\n"); }, kWatchingLong)) << node.err();
 
   OnATerminal top({program(), "top", "--coordinator", address});
   ASSERT_TRUE(top.shows("\x1b[?1049h")) << top.shown();

@@ -52,20 +52,21 @@ TEST(AuditLog, BeginsAnewWhenItIsLong) {
   EXPECT_LE(fs::file_size(folder / "audit.jsonl.1"), 1000U);
 }
 
-const identity::WallTime kNow = identity::WallTime(std::chrono::days(20'000));
+const identity::WallTime kAuditLogNow = identity::WallTime(std::chrono::days(20'000));
 
 TEST(AuditLog, StrangersDoNotPushOutWhatMembersDid) {
   const TemporaryFolder folder;
   {
     AuditLog log(folder / "audit.jsonl", 20'000);
-    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "run_job", "job-1"}, kNow);
+    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "run_job", "job-1"}, kAuditLogNow);
     for (int i = 0; i < 10'000; ++i)
       log.write({"", "ipv4:10.0.0.8:" + std::to_string(i), "join", std::string(100'000, 'x'), "permission_denied: no"},
-                kNow);
-    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "stop_job", "job-1"}, kNow + std::chrono::seconds(61));
+                kAuditLogNow);
+    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "stop_job", "job-1"},
+              kAuditLogNow + std::chrono::seconds(61));
     for (int i = 0; i < 1'000; ++i)
       log.write({"", "ipv4:10.0." + std::to_string(i % 250) + ".9:1", "join", "", "permission_denied: no"},
-                kNow + std::chrono::seconds(62));
+                kAuditLogNow + std::chrono::seconds(62));
     EXPECT_EQ(lines_of(folder / "audit.jsonl").size(), 1U + 2U + 1U + 1U + 2U * 32U);
   }
   const std::vector<json> lines = lines_of(folder / "audit.jsonl");
@@ -81,8 +82,9 @@ TEST(AuditLog, StrangersDoNotPushOutWhatMembersDid) {
 TEST(AuditLog, AMemberDoesNotPushOutWhatOthersDid) {
   const TemporaryFolder folder;
   AuditLog log(folder / "audit.jsonl", 50'000);
-  log.write({"mangrove://client/anna", "", "run_job", "job-1"}, kNow);
-  for (int i = 0; i < 10'000; ++i) log.write({"mangrove://client/bob", "", "follow_job", "no", "not_found: no"}, kNow);
+  log.write({"mangrove://client/anna", "", "run_job", "job-1"}, kAuditLogNow);
+  for (int i = 0; i < 10'000; ++i)
+    log.write({"mangrove://client/bob", "", "follow_job", "no", "not_found: no"}, kAuditLogNow);
   EXPECT_EQ(lines_of(folder / "audit.jsonl").size(), 61U);
 }
 

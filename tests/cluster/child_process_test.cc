@@ -63,7 +63,7 @@ TEST(ChildProcess, NamesAProgramThatCannotBeStarted) {
 
 TEST(ChildProcess, ItsErrorsGoToTheLog) {
   const SteadyClock clock;
-  const fs::path log = fs::path(testing::TempDir()) / ("child-" + std::to_string(getpid()) + ".log");
+  const fs::path log = fs::path(::testing::TempDir()) / ("child-" + std::to_string(getpid()) + ".log");
   const auto child = shell("echo oops >&2; cat", log);  // and cat ends: the input is empty
   ASSERT_TRUE(child->wait(clock.after(20)));
   const Result<std::string> text = read_file(log);

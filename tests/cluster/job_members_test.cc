@@ -12,7 +12,7 @@ struct RecordingLink final : NodeLink {
   std::vector<ToNode> sent;
 };
 
-struct JobMembersTest : testing::Test {
+struct JobMembersTest : ::testing::Test {
   Member node(MemberId id) {
     Member made;
     made.id = id;

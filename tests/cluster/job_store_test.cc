@@ -283,7 +283,7 @@ TEST_F(StoreOnFullDisk, AJobWhoseEndCannotBeWrittenIsNotTrainedAgain) {
   EXPECT_NE(list(*store)->front().message().find("disk of the state folder was full"), std::string::npos);
 }
 
-void expect_refused(const TemporaryFolder& folder, Code code, const std::string& why) {
+void expect_job_refused(const TemporaryFolder& folder, Code code, const std::string& why) {
   const auto store = JobStore::open(folder / "state");
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.code(), code) << store.error().message;
@@ -295,7 +295,7 @@ TEST(JobStore, RefusesWhatIsNoDatabase) {
   const TemporaryFolder folder;
   opened(folder);
   ASSERT_TRUE(write_file_atomically(folder / "state/coordinator.db", std::string(3000, 'x')).ok());
-  expect_refused(folder, Code::data_loss, "damaged");
+  expect_job_refused(folder, Code::data_loss, "damaged");
 }
 
 TEST(JobStore, RefusesADamagedOneWhereverItIs) {
@@ -311,7 +311,7 @@ TEST(JobStore, RefusesADamagedOneWhereverItIs) {
     if (store.ok()) (void)(*store)->interrupted();
   }
   ASSERT_TRUE(write_file_atomically(path, good.substr(0, good.size() / 2)).ok());
-  expect_refused(folder, Code::data_loss, "damaged");
+  expect_job_refused(folder, Code::data_loss, "damaged");
 }
 
 TEST(JobStore, KnowsWhoseAJobIs) {
@@ -341,13 +341,13 @@ TEST(JobStore, RefusesOneOfANewerProgram) {
   const TemporaryFolder folder;
   opened(folder);
   ASSERT_TRUE(Database::open(folder / "state/coordinator.db")->run("PRAGMA user_version = 99").ok());
-  expect_refused(folder, Code::unimplemented, "version 99");
+  expect_job_refused(folder, Code::unimplemented, "version 99");
 }
 
 TEST(JobStore, IsOfOneCoordinatorAlone) {
   const TemporaryFolder folder;
   const auto store = opened(folder);
-  expect_refused(folder, Code::failed_precondition, "in use");
+  expect_job_refused(folder, Code::failed_precondition, "in use");
 }
 
 TEST(JobStore, KeepsNoLongMessages) {

@@ -12,10 +12,10 @@ namespace mangrove::cluster {
 namespace {
 
 /// A folder of this test's own.
-struct LocalClusterTest : testing::Test {
+struct LocalClusterTest : ::testing::Test {
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder = fs::path(testing::TempDir()) / (std::string(info->name()) + "-" + std::to_string(getpid()));
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder = fs::path(::testing::TempDir()) / (std::string(info->name()) + "-" + std::to_string(getpid()));
     fs::create_directories(folder);
   }
   void TearDown() override { fs::remove_all(folder); }

@@ -28,7 +28,7 @@ Identity member(Role role, const std::string& name = "somebody") {
   return Identity::make(test_authority(), {role, name}, identity::wall_now());
 }
 
-JobSpec training(const std::string& model, const std::string& frozen = "") {
+JobSpec signed_job(const std::string& model, const std::string& frozen = "") {
   JobSpec job = scripted_job("echo");
   job.mutable_train()->set_model(model);
   if (!frozen.empty()) job.mutable_train()->set_frozen(frozen);
@@ -58,7 +58,7 @@ std::string why(const JobSpec& job) {
 }
 
 TEST(NetworkSignature, FitsTheJobAsItIsSentAndAsNodesGetIt) {
-  for (const JobSpec& job : {training("a"), training("a", "b"), inference("a"), ensemble({"a", "b"})}) {
+  for (const JobSpec& job : {signed_job("a"), signed_job("a", "b"), inference("a"), ensemble({"a", "b"})}) {
     const JobSpec sent = with_signature(job, member(Role::client));
     EXPECT_EQ(why(sent), "");
     const auto of_nodes = job_of_nodes(sent);
@@ -74,14 +74,14 @@ TEST(NetworkSignature, NoOtherNetworkFits) {
     EXPECT_EQ(check_networks(found, authorities()).code(), Code::invalid_argument);
     return why(found);
   };
-  const std::string message = changed(training("a"), training("b"));
+  const std::string message = changed(signed_job("a"), signed_job("b"));
   EXPECT_NE(message.find("mangrove://client/somebody"), std::string::npos) << message;
   EXPECT_NE(message.find("expected \"model: " + identity::sha256("a")), std::string::npos) << message;
   EXPECT_NE(message.find("found \"model: " + identity::sha256("b")), std::string::npos) << message;
-  const std::string added = changed(training("a"), training("a", "b"));
+  const std::string added = changed(signed_job("a"), signed_job("a", "b"));
   EXPECT_NE(added.find("expected \"nothing\", found \"frozen: " + identity::sha256("b")), std::string::npos) << added;
-  EXPECT_NE(changed(training("a", "b"), training("a")), "");
-  EXPECT_NE(changed(training("a", "b"), training("b", "a")), "");
+  EXPECT_NE(changed(signed_job("a", "b"), signed_job("a")), "");
+  EXPECT_NE(changed(signed_job("a", "b"), signed_job("b", "a")), "");
   EXPECT_NE(changed(ensemble({"a", "b"}), ensemble({"b", "a"})), "");
   EXPECT_NE(changed(ensemble({"a", "b"}), ensemble({"a"})), "");
   EXPECT_NE(changed(ensemble({"a"}), inference("a")), "");
@@ -91,14 +91,14 @@ TEST(NetworkSignature, NoOtherNetworkFits) {
 }
 
 TEST(NetworkSignature, IsOfAMemberWhoMayBeginJobs) {
-  EXPECT_NE(why(training("a")).find("not signed"), std::string::npos);
-  EXPECT_EQ(why(with_signature(training("a"), member(Role::admin))), "");
+  EXPECT_NE(why(signed_job("a")).find("not signed"), std::string::npos);
+  EXPECT_EQ(why(with_signature(signed_job("a"), member(Role::admin))), "");
   for (const Role role : {Role::node, Role::coordinator, Role::viewer})
-    EXPECT_NE(why(with_signature(training("a"), member(role))).find("begins none"), std::string::npos);
+    EXPECT_NE(why(with_signature(signed_job("a"), member(role))).find("begins none"), std::string::npos);
   const auto other = identity::Authority::make(identity::wall_now());
   const auto stranger = Identity::make(other, {Role::client, "somebody"}, identity::wall_now());
-  EXPECT_NE(why(with_signature(training("a"), stranger)).find("another certificate authority"), std::string::npos);
-  const JobSpec job = with_signature(training("a"), member(Role::client, "clara"));
+  EXPECT_NE(why(with_signature(signed_job("a"), stranger)).find("another certificate authority"), std::string::npos);
+  const JobSpec job = with_signature(signed_job("a"), member(Role::client, "clara"));
   EXPECT_TRUE(check_networks_of("mangrove://client/clara", job, authorities()).ok());
   EXPECT_EQ(check_networks_of("mangrove://client/bob", job, authorities()).code(), Code::invalid_argument);
 }
@@ -124,14 +124,14 @@ Status send_as_it_is(const std::string& coordinator, const JobSpec& job) {
 TEST(NetworkSignature, ACoordinatorTakesNoJobWithAnother) {
   const TestCluster cluster(1);
   const auto sent = [&](const JobSpec& job) { return send_as_it_is(cluster.coordinator->address(), job); };
-  JobSpec changed = with_signature(training("a"), member(Role::client));
+  JobSpec changed = with_signature(signed_job("a"), member(Role::client));
   changed.mutable_train()->set_model("b");
-  for (const JobSpec& job : {training("a"), changed, with_signature(training("a"), member(Role::client, "else"))}) {
+  for (const JobSpec& job : {signed_job("a"), changed, with_signature(signed_job("a"), member(Role::client, "else"))}) {
     const Status refused = sent(job);
     ASSERT_FALSE(refused.ok()) << "it ran";
     EXPECT_EQ(refused.code(), Code::invalid_argument) << refused.error().message;
   }
-  const Status ran = sent(with_signature(training("a"), member(Role::client)));
+  const Status ran = sent(with_signature(signed_job("a"), member(Role::client)));
   EXPECT_TRUE(ran.ok()) << ran.error().message;
 }
 
@@ -145,7 +145,7 @@ Status handed_on(const JobSpec& job) {
 }
 
 TEST(NetworkSignature, ANodeTakesNoOtherNetworkFromItsCoordinator) {
-  JobSpec job = with_signature(training("a"), member(Role::client));
+  JobSpec job = with_signature(signed_job("a"), member(Role::client));
   const Status ran = handed_on(job);
   EXPECT_TRUE(ran.ok()) << ran.error().message;
   job.mutable_train()->set_model("b");
@@ -173,7 +173,7 @@ TEST(NetworkSignature, WithoutCertificatesNothingIsSignedAndNothingChecked) {
   ASSERT_TRUE(started.ok()) << started.error().message;
   std::string results;
   const auto take = [&](const Report& report) { results += report_name(report) == "result" ? report.json : ""; };
-  const Status ran = (*Client::connect((*coordinator)->address()))->run(training("a"), take, {});
+  const Status ran = (*Client::connect((*coordinator)->address()))->run(signed_job("a"), take, {});
   EXPECT_TRUE(ran.ok()) << ran.error().message;
   EXPECT_NE(results, "");
   EXPECT_EQ(results.find("signature"), std::string::npos) << results;

@@ -54,7 +54,7 @@ class Stream {
   std::vector<std::string> got_;
 };
 
-struct Fixture : testing::Test {
+struct Fixture : ::testing::Test {
   Stream stream;
   Outbox<std::string> outbox{[this](const std::string& message) { return stream.write(message); },
                              [this] { stream.cut(); }};

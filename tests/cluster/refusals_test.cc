@@ -25,7 +25,7 @@ using Counts = std::map<std::string, std::int64_t>;
 
 /// The lines that this writes into the log.
 template <class Act>
-std::size_t lines_of(Act act) {
+std::size_t log_lines_of(Act act) {
   ::testing::internal::CaptureStderr();
   act();
   const std::string log = ::testing::internal::GetCapturedStderr();
@@ -55,10 +55,10 @@ TEST(Refusals, WritesOneLineInTenSecondsForEachReason) {
   const auto refuse_often = [&] {
     for (int i = 0; i < 1000; ++i) refusals.count(Refusal::too_many_joins, "ipv4:10.0.0.7:1", "too many");
   };
-  EXPECT_EQ(lines_of(refuse_often), 1u);
-  EXPECT_EQ(lines_of([&] { refusals.count(Refusal::not_allowed); }), 1u) << "another reason";
+  EXPECT_EQ(log_lines_of(refuse_often), 1u);
+  EXPECT_EQ(log_lines_of([&] { refusals.count(Refusal::not_allowed); }), 1u) << "another reason";
   clock.sleep_until(Instant{109});
-  EXPECT_EQ(lines_of(refuse_often), 0u);
+  EXPECT_EQ(log_lines_of(refuse_often), 0u);
   clock.sleep_until(Instant{110});
   ::testing::internal::CaptureStderr();
   refuse_often();

@@ -18,18 +18,20 @@ using identity::Subject;
 using std::chrono::days;
 using std::chrono::minutes;
 
-const identity::WallTime kNow = identity::WallTime(days(30'000));  // after any day on which this is built
+const identity::WallTime kRegistrarNow = identity::WallTime(days(30'000));  // after any day on which this is built
 
 struct RegistrarTest : ::testing::Test {
-  RegistrarTest() : registrar(std::move(*Registrar::open(folder / "identity", kNow))) {}
+  RegistrarTest() : registrar(std::move(*Registrar::open(folder / "identity", kRegistrarNow))) {}
 
-  JoinString invite(const Invitation& invitation) { return *registrar->invite(invitation, "10.0.0.1:7070", kNow); }
-  Result<Certificate> enrol(const JoinString& with, const std::string& name, identity::WallTime now = kNow,
+  JoinString invite(const Invitation& invitation) {
+    return *registrar->invite(invitation, "10.0.0.1:7070", kRegistrarNow);
+  }
+  Result<Certificate> enrol(const JoinString& with, const std::string& name, identity::WallTime now = kRegistrarNow,
                             const PrivateKey& key = PrivateKey::make()) {
     return registrar->enrol(with.id, with.secret, CertificateRequest::make(key, {Role::node, name}), now);
   }
   /// "pi node member, anna client revoked"
-  std::string listing(identity::WallTime now = kNow) {
+  std::string listing(identity::WallTime now = kRegistrarNow) {
     std::string text;
     const std::vector<MemberRecord> members = *registrar->members(now);
     for (const MemberRecord& member : members)
@@ -52,34 +54,34 @@ TEST_F(RegistrarTest, LetsInWhoIsInvited) {
   const auto joined = enrol(string, "pi");
   ASSERT_TRUE(joined.ok()) << joined.error().message;
   EXPECT_EQ(*joined->subject(), (Subject{Role::node, "pi"}));
-  EXPECT_TRUE(identity::check_chain({*joined}, {registrar->authority().certificate()}, kNow).ok());
+  EXPECT_TRUE(identity::check_chain({*joined}, {registrar->authority().certificate()}, kRegistrarNow).ok());
   EXPECT_EQ(listing(), "pi node member");
 }
 
 TEST_F(RegistrarTest, AStringWorksAsOftenAsItSays) {
   const JoinString twice = invite({.role = Role::node, .uses = 2});
   EXPECT_TRUE(enrol(twice, "a").ok());
-  EXPECT_EQ(registrar->invitations(kNow)->at(0).used, 1);
+  EXPECT_EQ(registrar->invitations(kRegistrarNow)->at(0).used, 1);
   EXPECT_TRUE(enrol(twice, "b").ok());
   const auto third = enrol(twice, "c");
   EXPECT_EQ(third.code(), Code::permission_denied);
   EXPECT_NE(third.error().message.find("used already, by a and others"), std::string::npos) << third.error().message;
-  EXPECT_TRUE(registrar->invitations(kNow)->empty());
+  EXPECT_TRUE(registrar->invitations(kRegistrarNow)->empty());
 }
 
 TEST_F(RegistrarTest, AnAnswerThatWasLostIsGivenAgain) {
   const JoinString once = invite({.role = Role::node});
   const PrivateKey key = PrivateKey::make();
-  EXPECT_EQ(name_of(enrol(once, "pi", kNow, key)), "pi");
-  EXPECT_EQ(name_of(enrol(once, "pi", kNow, key)), "pi");
+  EXPECT_EQ(name_of(enrol(once, "pi", kRegistrarNow, key)), "pi");
+  EXPECT_EQ(name_of(enrol(once, "pi", kRegistrarNow, key)), "pi");
   EXPECT_EQ(listing(), "pi node member");
 }
 
 TEST_F(RegistrarTest, SaysWhyAStringDoesNotWork) {
   const JoinString string = invite({.role = Role::node, .ttl = minutes(5)});
-  const auto late = enrol(string, "pi", kNow + minutes(5));
+  const auto late = enrol(string, "pi", kRegistrarNow + minutes(5));
   EXPECT_EQ(late.code(), Code::permission_denied);
-  EXPECT_NE(late.error().message.find("expired on " + identity::to_text(kNow + minutes(5))), std::string::npos)
+  EXPECT_NE(late.error().message.find("expired on " + identity::to_text(kRegistrarNow + minutes(5))), std::string::npos)
       << late.error().message;
 
   JoinString guessed = string;
@@ -90,11 +92,11 @@ TEST_F(RegistrarTest, SaysWhyAStringDoesNotWork) {
   guessed = JoinString::make("", "");
   EXPECT_EQ(enrol(guessed, "pi").error().message, wrong.error().message) << "tells which invitations there are";
 
-  ASSERT_TRUE(registrar->revoke(string.id, kNow).ok());
+  ASSERT_TRUE(registrar->revoke(string.id, kRegistrarNow).ok());
   const auto withdrawn = enrol(string, "pi");
   EXPECT_EQ(withdrawn.code(), Code::permission_denied);
   EXPECT_NE(withdrawn.error().message.find("withdrawn"), std::string::npos) << withdrawn.error().message;
-  EXPECT_TRUE(registrar->members(kNow)->empty());
+  EXPECT_TRUE(registrar->members(kRegistrarNow)->empty());
 }
 
 TEST_F(RegistrarTest, AStringForSomebodyElseIsNotUsedUp) {
@@ -102,8 +104,9 @@ TEST_F(RegistrarTest, AStringForSomebodyElseIsNotUsedUp) {
   const auto node = enrol(for_people, "pi");
   EXPECT_EQ(node.code(), Code::permission_denied);
   EXPECT_NE(node.error().message.find("invites a viewer, not a node"), std::string::npos) << node.error().message;
-  const auto person = registrar->enrol(for_people.id, for_people.secret,
-                                       CertificateRequest::make(PrivateKey::make(), {Role::client, "anna"}), kNow);
+  const auto person =
+      registrar->enrol(for_people.id, for_people.secret,
+                       CertificateRequest::make(PrivateKey::make(), {Role::client, "anna"}), kRegistrarNow);
   ASSERT_TRUE(person.ok()) << person.error().message;
   EXPECT_EQ(*person->subject(), (Subject{Role::viewer, "anna"})) << "the invitation decides";
 }
@@ -115,39 +118,39 @@ TEST_F(RegistrarTest, ANameThatIsTakenGetsANumber) {
   EXPECT_EQ(name_of(enrol(string, std::string(63, 'x'))), std::string(63, 'x'));
   const JoinString more = invite({.role = Role::node, .uses = 2});
   EXPECT_EQ(name_of(enrol(more, std::string(63, 'x'))), std::string(61, 'x') + "-2");
-  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("pi", kRegistrarNow).ok());
   EXPECT_EQ(name_of(enrol(more, "pi")), "pi-3") << "jobs may still belong to the one that is out";
 }
 
 // Jobs and models belong to names: a newcomer must not get those of somebody who is away.
 TEST_F(RegistrarTest, ANameStaysWithWhoHadIt) {
   const PrivateKey key = PrivateKey::make();
-  ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "pi", kNow, key)), "pi");
+  ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "pi", kRegistrarNow, key)), "pi");
   const auto invite_later = [&](const std::string& name = "") {
-    return *registrar->invite({.role = Role::node, .name = name}, "", kNow + days(200));
+    return *registrar->invite({.role = Role::node, .name = name}, "", kRegistrarNow + days(200));
   };
   for (const char* when : {"a certificate has expired", "the coordinator was started again"}) {
-    EXPECT_NE(name_of(enrol(invite_later(), "pi", kNow + days(200))), "pi") << when;
+    EXPECT_NE(name_of(enrol(invite_later(), "pi", kRegistrarNow + days(200))), "pi") << when;
     registrar.reset();
-    registrar = std::move(*Registrar::open(folder / "identity", kNow + days(200)));
+    registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow + days(200)));
   }
-  EXPECT_EQ(name_of(enrol(invite_later(), "pi", kNow + days(200), key)), "pi") << "it has its key still";
-  EXPECT_EQ(name_of(enrol(invite_later("pi"), "whatever", kNow + days(200))), "pi") << "an admin hands it on";
-  EXPECT_NE(name_of(enrol(invite_later(), "pi", kNow + days(200), key)), "pi") << "it is another's now";
+  EXPECT_EQ(name_of(enrol(invite_later(), "pi", kRegistrarNow + days(200), key)), "pi") << "it has its key still";
+  EXPECT_EQ(name_of(enrol(invite_later("pi"), "whatever", kRegistrarNow + days(200))), "pi") << "an admin hands it on";
+  EXPECT_NE(name_of(enrol(invite_later(), "pi", kRegistrarNow + days(200), key)), "pi") << "it is another's now";
 }
 
 TEST_F(RegistrarTest, TakesUpTheBooksOfOlderPrograms) {
   const JoinString used = invite({.role = Role::node});
   ASSERT_EQ(name_of(enrol(used, "pi")), "pi");
   ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "gone")), "gone");
-  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("gone", kRegistrarNow).ok());
   registrar.reset();
   {
     Database books = *Database::open(folder / "identity" / "members.db");
     for (const char* sql : {"DROP TABLE names", "ALTER TABLE invitations DROP COLUMN used", "PRAGMA user_version = 0"})
       ASSERT_TRUE(books.run(sql).ok()) << sql;
   }
-  registrar = std::move(*Registrar::open(folder / "identity", kNow));
+  registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow));
   EXPECT_EQ(listing(), "pi node member, gone node revoked");
   EXPECT_NE(name_of(enrol(used, "thief")).find("used already, by pi"), std::string::npos);
   const JoinString more = invite({.role = Role::node, .uses = 2});
@@ -155,7 +158,7 @@ TEST_F(RegistrarTest, TakesUpTheBooksOfOlderPrograms) {
   EXPECT_EQ(name_of(enrol(more, "gone")), "gone-2");
   registrar.reset();
   ASSERT_TRUE(Database::open(folder / "identity" / "members.db")->run("PRAGMA user_version = 99").ok());
-  EXPECT_EQ(Registrar::open(folder / "identity", kNow).code(), Code::unimplemented);
+  EXPECT_EQ(Registrar::open(folder / "identity", kRegistrarNow).code(), Code::unimplemented);
 }
 
 TEST_F(RegistrarTest, ANameThatTheInvitationSaysIsTakenOver) {
@@ -168,14 +171,14 @@ TEST_F(RegistrarTest, ANameThatTheInvitationSaysIsTakenOver) {
 }
 
 TEST_F(RegistrarTest, ANameOfAnotherRoleIsNotTakenOver) {
-  const auto coordinator = registrar->issue({Role::coordinator, "coordinator"}, kNow);
+  const auto coordinator = registrar->issue({Role::coordinator, "coordinator"}, kRegistrarNow);
   ASSERT_TRUE(coordinator.ok());
-  const auto invited = registrar->invite({.role = Role::node, .name = "coordinator"}, "", kNow);
+  const auto invited = registrar->invite({.role = Role::node, .name = "coordinator"}, "", kRegistrarNow);
   EXPECT_EQ(invited.code(), Code::already_exists);
   EXPECT_NE(invited.error().message.find("the coordinator of that name"), std::string::npos) << invited.error().message;
   // nor if it had been invited before there was one
   const JoinString early = invite({.role = Role::node, .name = "anna"});
-  const auto anna = registrar->issue({Role::admin, "anna"}, kNow);
+  const auto anna = registrar->issue({Role::admin, "anna"}, kRegistrarNow);
   EXPECT_EQ(enrol(early, "whatever").code(), Code::already_exists) << "else the two would be revoked together";
   EXPECT_FALSE(registrar->is_revoked(anna->certificate().serial()));
 }
@@ -184,29 +187,29 @@ TEST_F(RegistrarTest, RefusesInvitationsThatMakeNoSense) {
   for (const Invitation& wrong :
        {Invitation{.role = Role::coordinator}, Invitation{.name = "a b"}, Invitation{.ttl = minutes(0)},
         Invitation{.ttl = days(31)}, Invitation{.uses = 0}, Invitation{.name = "pi", .uses = 2}})
-    EXPECT_EQ(registrar->invite(wrong, "", kNow).code(), Code::invalid_argument);
+    EXPECT_EQ(registrar->invite(wrong, "", kRegistrarNow).code(), Code::invalid_argument);
 }
 
 TEST_F(RegistrarTest, RevokesAMemberAndSaysWhoIsNone) {
   const auto pi = enrol(invite({.role = Role::node}), "pi");
   EXPECT_FALSE(registrar->is_revoked(pi->serial()));
-  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("pi", kRegistrarNow).ok());
   EXPECT_TRUE(registrar->is_revoked(pi->serial()));
   EXPECT_EQ(listing(), "pi node revoked");
   ASSERT_TRUE(enrol(invite({.role = Role::node}), "pj").ok());
-  const Status unknown = registrar->revoke("pk", kNow);
+  const Status unknown = registrar->revoke("pk", kRegistrarNow);
   EXPECT_EQ(unknown.code(), Code::not_found);
   EXPECT_NE(unknown.error().message.find("'pj'"), std::string::npos) << unknown.error().message;
-  ASSERT_TRUE(registrar->issue({Role::coordinator, "coordinator"}, kNow).ok());
-  EXPECT_EQ(registrar->revoke("coordinator", kNow).code(), Code::failed_precondition);
+  ASSERT_TRUE(registrar->issue({Role::coordinator, "coordinator"}, kRegistrarNow).ok());
+  EXPECT_EQ(registrar->revoke("coordinator", kRegistrarNow).code(), Code::failed_precondition);
 }
 
 TEST_F(RegistrarTest, WhoWasRevokedDoesNotComeBackWithItsOwnString) {
   const JoinString three = invite({.role = Role::node, .uses = 3}), other = invite({.role = Role::node, .uses = 2});
   ASSERT_TRUE(enrol(three, "pi").ok());
-  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("pi", kRegistrarNow).ok());
   EXPECT_NE(name_of(enrol(three, "pj")).find("withdrawn"), std::string::npos);
-  EXPECT_EQ(registrar->invitations(kNow)->size(), 1U) << "that of others stays";
+  EXPECT_EQ(registrar->invitations(kRegistrarNow)->size(), 1U) << "that of others stays";
   // nor one whose name was taken over
   ASSERT_EQ(name_of(enrol(other, "old")), "old");
   ASSERT_EQ(name_of(enrol(invite({.role = Role::node, .name = "old"}), "new")), "old");
@@ -217,9 +220,9 @@ TEST_F(RegistrarTest, KnowsEverythingAgainAfterARestart) {
   const std::string authority = registrar->authority().certificate().hash();
   const auto gone = enrol(invite({.role = Role::node}), "gone");
   const JoinString open = invite({.role = Role::node});
-  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("gone", kRegistrarNow).ok());
   registrar.reset();
-  registrar = std::move(*Registrar::open(folder / "identity", kNow));
+  registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow));
   EXPECT_EQ(registrar->authority().certificate().hash(), authority);
   EXPECT_TRUE(registrar->is_revoked(gone->serial()));
   EXPECT_EQ(name_of(enrol(open, "pi")), "pi");
@@ -227,7 +230,7 @@ TEST_F(RegistrarTest, KnowsEverythingAgainAfterARestart) {
 
 TEST_F(RegistrarTest, ListsNoneThatHaveExpired) {
   ASSERT_TRUE(enrol(invite({.role = Role::node}), "pi").ok());
-  EXPECT_EQ(listing(kNow + days(31)), "");
+  EXPECT_EQ(listing(kRegistrarNow + days(31)), "");
 }
 
 // A board without a battery clock may show any time at one start, and the right one at the next.
@@ -236,14 +239,14 @@ TEST_F(RegistrarTest, AClockThatIsAheadOnceBringsNothingBack) {
   const auto there = enrol(invite({.role = Role::node}), "there");
   const JoinString used = invite({.role = Role::node, .ttl = days(30)}), open = invite({.role = Role::node});
   ASSERT_TRUE(enrol(used, "pi").ok());
-  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
+  ASSERT_TRUE(registrar->revoke("gone", kRegistrarNow).ok());
   for (const auto ahead : {days(31), days(100), days(4000)}) {
     registrar.reset();
-    registrar = std::move(*Registrar::open(folder / "identity", kNow + ahead));
+    registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow + ahead));
   }
-  ASSERT_TRUE(registrar->revoke("there", kNow + days(4000)).ok());
+  ASSERT_TRUE(registrar->revoke("there", kRegistrarNow + days(4000)).ok());
   registrar.reset();
-  registrar = std::move(*Registrar::open(folder / "identity", kNow));
+  registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow));
   EXPECT_TRUE(registrar->is_revoked(gone->serial()));
   EXPECT_TRUE(registrar->is_revoked(there->serial()));
   EXPECT_NE(name_of(enrol(used, "thief")).find("used already, by pi"), std::string::npos);
@@ -254,19 +257,19 @@ TEST_F(RegistrarTest, ForgetsWhatHasExpiredLongAgoAndNotWhatWasRevoked) {
   const auto gone = enrol(invite({.role = Role::node}), "gone");
   const JoinString used = invite({.role = Role::node});
   ASSERT_TRUE(enrol(used, "pi").ok());
-  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
-  ASSERT_TRUE(registrar->issue({Role::coordinator, "coordinator"}, kNow + days(100)).ok());
+  ASSERT_TRUE(registrar->revoke("gone", kRegistrarNow).ok());
+  ASSERT_TRUE(registrar->issue({Role::coordinator, "coordinator"}, kRegistrarNow + days(100)).ok());
   registrar.reset();
-  registrar = std::move(*Registrar::open(folder / "identity", kNow + days(100)));
+  registrar = std::move(*Registrar::open(folder / "identity", kRegistrarNow + days(100)));
   EXPECT_TRUE(registrar->is_revoked(gone->serial()));
   EXPECT_NE(name_of(enrol(used, "thief")).find("has not made this join string"), std::string::npos);
-  EXPECT_EQ(registrar->revoke("pi", kNow + days(100)).code(), Code::not_found);
+  EXPECT_EQ(registrar->revoke("pi", kRegistrarNow + days(100)).code(), Code::not_found);
 }
 
 TEST_F(RegistrarTest, RenewsAMemberAsItIs) {
   const auto pi = enrol(invite({.role = Role::node}), "pi");
   const PrivateKey key = PrivateKey::make();
-  const auto later = kNow + days(20);
+  const auto later = kRegistrarNow + days(20);
   const auto renewed =
       registrar->renew(*pi->subject(), pi->serial(), CertificateRequest::make(key, {Role::node, "pi"}), later);
   ASSERT_TRUE(renewed.ok()) << renewed.error().message;
@@ -290,10 +293,10 @@ TEST_F(RegistrarTest, AMemberCannotFillTheBooksByRenewing) {
     return registrar->renew(*shown.subject(), shown.serial(),
                             CertificateRequest::make(PrivateKey::make(), {Role::node, "pi"}), now);
   };
-  const auto young = renew(*pi, kNow + days(14));
+  const auto young = renew(*pi, kRegistrarNow + days(14));
   ASSERT_FALSE(young.ok());
   EXPECT_EQ(young.code(), Code::failed_precondition) << young.error().message;
-  const auto later = kNow + days(16);
+  const auto later = kRegistrarNow + days(16);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(renew(*pi, later).ok()) << "the answer may have been lost";
   const auto fifth = renew(*pi, later);
   ASSERT_FALSE(fifth.ok());
@@ -313,8 +316,8 @@ TEST_F(RegistrarTest, AMemberCannotFillTheBooksByRenewing) {
 TEST_F(RegistrarTest, SignsNothingWhereTheClockCannotBeRight) {
   const JoinString string = invite({.role = Role::node});
   for (const auto& [wrong, said] : {std::pair(identity::WallTime(), "1970-01-01"),
-                                    {kNow - days(100), "is the clock"},
-                                    {kNow + days(3700), "is the clock right?"}}) {
+                                    {kRegistrarNow - days(100), "is the clock"},
+                                    {kRegistrarNow + days(3700), "is the clock right?"}}) {
     const auto made = registrar->issue({Role::coordinator, "coordinator"}, wrong);
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.code(), Code::failed_precondition);
@@ -339,7 +342,7 @@ std::vector<Certificate> authorities_of(const Registrar::Believed& believed) {
 TEST_F(RegistrarTest, AnAuthorityIsFollowedByAnotherAndDroppedLater) {
   const Certificate first = registrar->authority().certificate();
   const JoinString before = invite({.role = Role::node});
-  const auto dropped = registrar->replace_authority(kNow);
+  const auto dropped = registrar->replace_authority(kRegistrarNow);
   ASSERT_TRUE(dropped.ok()) << dropped.error().message;
   const Certificate second = registrar->authority().certificate();
   EXPECT_NE(second.hash(), first.hash());
@@ -347,25 +350,25 @@ TEST_F(RegistrarTest, AnAuthorityIsFollowedByAnotherAndDroppedLater) {
   const auto joined = enrol(before, "pi");
   ASSERT_TRUE(joined.ok()) << joined.error().message;
   // whoever believes one of them believes the newcomer
-  const Registrar::Believed believed = registrar->believed(kNow);
+  const Registrar::Believed believed = registrar->believed(kRegistrarNow);
   const Certificate between = identity::parse_certificates(believed.between)->front();
-  EXPECT_TRUE(identity::check_chain({*joined, between, second}, {first}, kNow).ok());
-  EXPECT_TRUE(identity::check_chain({*joined, between, first}, {second}, kNow).ok());
-  EXPECT_FALSE(identity::check_chain({*joined}, {first}, kNow).ok());
+  EXPECT_TRUE(identity::check_chain({*joined, between, second}, {first}, kRegistrarNow).ok());
+  EXPECT_TRUE(identity::check_chain({*joined, between, first}, {second}, kRegistrarNow).ok());
+  EXPECT_FALSE(identity::check_chain({*joined}, {first}, kRegistrarNow).ok());
   ASSERT_EQ(authorities_of(believed).size(), 2U);
   EXPECT_EQ(authorities_of(believed).front().hash(), second.hash());
   // one after the other
   EXPECT_EQ(registrar->replace_authority(*dropped - minutes(1)).code(), Code::failed_precondition);
   const auto reopen = [&] {
     registrar.reset();
-    auto opened = Registrar::open(folder / "identity", kNow);
+    auto opened = Registrar::open(folder / "identity", kRegistrarNow);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     registrar = std::move(*opened);
   };
   reopen();
   EXPECT_EQ(registrar->authority().certificate().hash(), second.hash());
-  EXPECT_EQ(authorities_of(registrar->believed(kNow)).size(), 2U);
-  EXPECT_GE(*dropped, kNow + identity::kLifetime) << "what it has signed is believed as long as it lives";
+  EXPECT_EQ(authorities_of(registrar->believed(kRegistrarNow)).size(), 2U);
+  EXPECT_GE(*dropped, kRegistrarNow + identity::kLifetime) << "what it has signed is believed as long as it lives";
   EXPECT_EQ(authorities_of(registrar->believed(*dropped)).size(), 1U);
   EXPECT_EQ(registrar->believed(*dropped).between, "");
   EXPECT_TRUE(registrar->replace_authority(*dropped).ok());

@@ -14,56 +14,57 @@
 namespace mangrove::data {
 namespace {
 
-using Image = std::vector<float>;
+using Pixels = std::vector<float>;
 
-Image image(const Dataset& dataset, std::uint32_t index) {
-  Image pixels(GlyphCanvas::kPixels);
+Pixels glyph_image(const Dataset& dataset, std::uint32_t index) {
+  Pixels pixels(GlyphCanvas::kPixels);
   EXPECT_TRUE(dataset.read(index, pixels).ok());
   return pixels;
 }
 
-double squared_distance(const Image& a, const Image& b) {
+double squared_distance(const Pixels& a, const Pixels& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return sum;
 }
 
-std::array<Image, 10> mean_images(const Dataset& dataset, std::uint32_t samples) {
-  std::array<Image, 10> means;
-  means.fill(Image(GlyphCanvas::kPixels));
+std::array<Pixels, 10> mean_images(const Dataset& dataset, std::uint32_t samples) {
+  std::array<Pixels, 10> means;
+  means.fill(Pixels(GlyphCanvas::kPixels));
   for (std::uint32_t i = 0; i < samples; ++i) {
-    const Image pixels = image(dataset, i);
-    Image& mean = means[static_cast<std::size_t>(dataset.label(i))];
+    const Pixels pixels = glyph_image(dataset, i);
+    Pixels& mean = means[static_cast<std::size_t>(dataset.label(i))];
     for (std::size_t k = 0; k < pixels.size(); ++k) mean[k] += pixels[k] * 10 / static_cast<float>(samples);
   }
   return means;
 }
 
 /// SHA-256 of labels and grey levels of the first 200 samples.
-std::string fingerprint(const Dataset& dataset) {
+std::string glyph_fingerprint(const Dataset& dataset) {
   std::vector<std::uint8_t> bytes;
   for (std::uint32_t i = 0; i < 200; ++i) {
     bytes.push_back(static_cast<std::uint8_t>(dataset.label(i)));
-    for (const float pixel : image(dataset, i)) bytes.push_back(static_cast<std::uint8_t>(pixel * 255 + 0.5f));
+    for (const float pixel : glyph_image(dataset, i)) bytes.push_back(static_cast<std::uint8_t>(pixel * 255 + 0.5f));
   }
   return sha256(bytes);
 }
 
 // A change of these sums is a change of the data set: figures measured before and after cannot be compared.
 TEST(Glyphs, AreTheSameOnEveryRunAndMachine) {
-  EXPECT_EQ(fingerprint(*make_glyphs(Split::train)),
+  EXPECT_EQ(glyph_fingerprint(*make_glyphs(Split::train)),
             "4170fb615e35a4d92144f9aec227897e7fd9f355e4bbee6873acddf1216802a6");
-  EXPECT_EQ(fingerprint(*make_glyphs(Split::test)), "9d1a7ab7af96845bef608222489a77130b2b63501a6abd0f6ec374abdcfb989b");
-  EXPECT_NE(fingerprint(*make_glyphs(Split::train, 2)), fingerprint(*make_glyphs(Split::train, 1)));
+  EXPECT_EQ(glyph_fingerprint(*make_glyphs(Split::test)),
+            "9d1a7ab7af96845bef608222489a77130b2b63501a6abd0f6ec374abdcfb989b");
+  EXPECT_NE(glyph_fingerprint(*make_glyphs(Split::train, 2)), glyph_fingerprint(*make_glyphs(Split::train, 1)));
 }
 
 TEST(Glyphs, SampleDependsOnItsIndexAlone) {
   const auto one = make_glyphs(Split::train);
   const auto other = make_glyphs(Split::train);
   for (const std::uint32_t i : {59'999u, 0u, 17u, 17u, 3u}) {
-    Image pixels(GlyphCanvas::kPixels, 0.5f);  // what was in the buffer does not matter
+    Pixels pixels(GlyphCanvas::kPixels, 0.5f);  // what was in the buffer does not matter
     ASSERT_TRUE(one->read(i, pixels).ok());
-    EXPECT_EQ(pixels, image(*other, i));
+    EXPECT_EQ(pixels, glyph_image(*other, i));
   }
 }
 
@@ -87,7 +88,7 @@ TEST(Glyphs, PixelsAreGreyLevelsAndMostOfTheImageIsDark) {
   EXPECT_EQ(dataset->sample_shape(), (Shape{1, 28, 28}));
   for (std::uint32_t i = 0; i < 2000; ++i) {
     double ink = 0;
-    for (const float pixel : image(*dataset, i)) {
+    for (const float pixel : glyph_image(*dataset, i)) {
       ASSERT_GE(pixel, 0);
       ASSERT_LE(pixel, 1);
       ASSERT_EQ(pixel, std::round(pixel * 255) / 255);
@@ -99,10 +100,10 @@ TEST(Glyphs, PixelsAreGreyLevelsAndMostOfTheImageIsDark) {
 }
 
 TEST(Glyphs, SamplesDifferWithinAndBetweenSplits) {
-  std::set<Image> seen;
+  std::set<Pixels> seen;
   for (const Split split : {Split::train, Split::test}) {
     const auto dataset = make_glyphs(split);
-    for (std::uint32_t i = 0; i < 1500; ++i) EXPECT_TRUE(seen.insert(image(*dataset, i)).second) << i;
+    for (std::uint32_t i = 0; i < 1500; ++i) EXPECT_TRUE(seen.insert(glyph_image(*dataset, i)).second) << i;
   }
 }
 
@@ -114,9 +115,9 @@ TEST(Glyphs, NearestMeanImageTellsMostDigitsButNotAll) {
   const auto test = make_glyphs(Split::test);
   std::uint32_t right = 0;
   for (std::uint32_t i = 0; i < 1000; ++i) {
-    const Image pixels = image(*test, i);
+    const Pixels pixels = glyph_image(*test, i);
     const auto nearest =
-        std::ranges::min_element(means, {}, [&](const Image& mean) { return squared_distance(mean, pixels); });
+        std::ranges::min_element(means, {}, [&](const Pixels& mean) { return squared_distance(mean, pixels); });
     right += nearest - means.begin() == test->label(i);
   }
   EXPECT_GT(right, 500u);

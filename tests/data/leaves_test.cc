@@ -16,28 +16,29 @@ namespace {
 constexpr std::size_t kPixels = 64 * 64;
 using Image = std::vector<float>;
 
-Image image(const Dataset& dataset, std::uint32_t index) {
+Image leaf_image(const Dataset& dataset, std::uint32_t index) {
   Image values(3 * kPixels, 0.5f);  // what was in the buffer does not matter
   EXPECT_TRUE(dataset.read(index, values).ok());
   return values;
 }
 
 /// SHA-256 of labels and values of the first 50 samples.
-std::string fingerprint(const Dataset& dataset) {
+std::string leaf_fingerprint(const Dataset& dataset) {
   std::vector<std::uint8_t> bytes;
   for (std::uint32_t i = 0; i < 50; ++i) {
     bytes.push_back(static_cast<std::uint8_t>(dataset.label(i)));
-    for (const float value : image(dataset, i)) bytes.push_back(static_cast<std::uint8_t>(value * 255 + 0.5f));
+    for (const float value : leaf_image(dataset, i)) bytes.push_back(static_cast<std::uint8_t>(value * 255 + 0.5f));
   }
   return sha256(bytes);
 }
 
 // A change of these sums is a change of the data set: figures measured before and after cannot be compared.
 TEST(Leaves, AreTheSameOnEveryRunAndMachine) {
-  EXPECT_EQ(fingerprint(*make_leaves(Split::train)),
+  EXPECT_EQ(leaf_fingerprint(*make_leaves(Split::train)),
             "3e0af0e4b863d76378f30bb9e0157111bdd17fb529431c30377cf797e25543b3");
-  EXPECT_EQ(fingerprint(*make_leaves(Split::test)), "4e658047ba8cf39b3b53fd751163949d18e9a11bb2119cc9ac84e6cbdbc8f265");
-  EXPECT_NE(fingerprint(*make_leaves(Split::train, 2)), fingerprint(*make_leaves(Split::train, 1)));
+  EXPECT_EQ(leaf_fingerprint(*make_leaves(Split::test)),
+            "4e658047ba8cf39b3b53fd751163949d18e9a11bb2119cc9ac84e6cbdbc8f265");
+  EXPECT_NE(leaf_fingerprint(*make_leaves(Split::train, 2)), leaf_fingerprint(*make_leaves(Split::train, 1)));
 }
 
 TEST(Leaves, HaveAsManyOfEachClassInNoOrder) {
@@ -56,7 +57,7 @@ TEST(Leaves, SamplesDifferAndAreOfEightBits) {
   for (const Split split : {Split::train, Split::test}) {
     const auto dataset = make_leaves(split);
     for (std::uint32_t i = 0; i < 100; ++i) {
-      const Image values = image(*dataset, i);
+      const Image values = leaf_image(*dataset, i);
       for (const float value : values) ASSERT_EQ(value, std::round(value * 255) / 255);
       EXPECT_TRUE(seen.insert(values).second) << i;
     }
@@ -67,7 +68,7 @@ TEST(Leaves, AreGreenUnlessADiseaseSaysOtherwise) {
   const auto dataset = make_leaves(Split::train);
   std::array<double, 10> green{};  // share of the pixels, of all images of a class
   for (std::uint32_t i = 0; i < dataset->size(); ++i) {
-    const Image values = image(*dataset, i);
+    const Image values = leaf_image(*dataset, i);
     double share = 0;
     for (std::size_t p = 0; p < kPixels; ++p)
       share += values[kPixels + p] > values[p] + 0.12f && values[kPixels + p] > values[2 * kPixels + p] + 0.12f;

@@ -242,7 +242,7 @@ TEST_F(ShardsTest, OtherFilesAndLaterVersionsAreRefused) {
 }
 
 /// Reads all that can be read. Whatever the file is, that ends well or with an error that names it.
-void read_all(const ShardFile& file, const std::string& path) {
+void read_shards(const ShardFile& file, const std::string& path) {
   std::vector<float> sample(static_cast<std::size_t>(file.header().sample_shape.elements()));
   for (std::uint32_t i = 0; i < file.header().samples; ++i) {
     const Status status = file.read(i, sample);
@@ -296,7 +296,7 @@ TEST_F(ShardsTest, GarbageWithRightChecksumsDoesNoHarm) {
           builder.file({.split = "train", .samples = 4, .last = true, .sample_shape = {16}, .classes = {"a"}}));
     const auto opened = ShardFile::open(shard(0));
     ASSERT_TRUE(opened.ok()) << opened.error().message;
-    read_all(*opened, shard(0).string());
+    read_shards(*opened, shard(0).string());
   }
 }
 

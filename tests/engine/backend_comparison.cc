@@ -10,7 +10,7 @@
 namespace mangrove {
 namespace {
 
-void fill(std::span<float> values, Random& random, float scale = 1) {
+void fill_inputs(std::span<float> values, Random& random, float scale = 1) {
   for (float& value : values) value = scale * static_cast<float>(random.uniform(-1, 1));
 }
 
@@ -40,7 +40,7 @@ void expect_close(const std::string& name, const std::vector<float>& found, cons
 Tensor random_tensor(const Shape& shape, std::uint64_t seed, float scale) {
   Tensor tensor(DType::f32, shape);
   Random random(seed);
-  fill(tensor.as<float>(), random, scale);
+  fill_inputs(tensor.as<float>(), random, scale);
   return tensor;
 }
 
@@ -64,9 +64,9 @@ std::unique_ptr<Execution> make_execution(const Graph& graph, const std::string&
 StepOutcome run_step(Execution& execution, std::uint64_t seed) {
   const Graph& graph = execution.program().graph();
   Random random(seed);
-  for (const auto& [name, info] : graph.inputs()) fill(execution.input<float>(name), random);
+  for (const auto& [name, info] : graph.inputs()) fill_inputs(execution.input<float>(name), random);
   execution.forward();
-  for (const std::string& name : graph.outputs()) fill(execution.output_gradient<float>(name), random);
+  for (const std::string& name : graph.outputs()) fill_inputs(execution.output_gradient<float>(name), random);
   execution.backward();
   StepOutcome outcome;
   for (const std::string& name : graph.outputs()) outcome.outputs[name] = copy_of(execution.output_tensor(name));

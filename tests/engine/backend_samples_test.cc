@@ -14,12 +14,12 @@
 namespace mangrove {
 namespace {
 
-constexpr double kTolerance = 2e-5;  // of the largest element
+constexpr double kBackendSamplesTolerance = 2e-5;  // of the largest element
 
 using Results = std::map<std::string, Tensor>;
 
 /// Outputs, and gradients of inputs and parameters.
-Results run(const OperatorSample& sample, const std::string& backend) {
+Results run_backend_sample(const OperatorSample& sample, const std::string& backend) {
   const Graph graph = sample_graph(sample, DType::f32);
   const auto execution = training_execution(graph, backend, 3);
   for (const auto& [name, info] : graph.inputs()) {
@@ -42,7 +42,7 @@ Results run(const OperatorSample& sample, const std::string& backend) {
   return results;
 }
 
-void expect_same(const Tensor& found, const Tensor& expected) {
+void expect_same_outputs(const Tensor& found, const Tensor& expected) {
   ASSERT_EQ(found.dtype(), expected.dtype());
   ASSERT_EQ(found.shape(), expected.shape());
   if (found.dtype() != DType::f32) {
@@ -52,20 +52,20 @@ void expect_same(const Tensor& found, const Tensor& expected) {
   double largest = 1;
   for (const float value : expected.as<float>()) largest = std::max(largest, std::abs(static_cast<double>(value)));
   for (std::size_t i = 0; i < found.as<float>().size(); ++i) {
-    ASSERT_NEAR(found.as<float>()[i], expected.as<float>()[i], kTolerance * largest) << "element " << i;
+    ASSERT_NEAR(found.as<float>()[i], expected.as<float>()[i], kBackendSamplesTolerance * largest) << "element " << i;
   }
 }
 
-class EverySample : public testing::TestWithParam<std::string> {};
+class EverySample : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EverySample, EqualsPortable) {
   for (const OperatorSample& sample : operator_samples()) {
     SCOPED_TRACE(sample.name);
-    const Results found = run(sample, GetParam()), expected = run(sample, "portable");
+    const Results found = run_backend_sample(sample, GetParam()), expected = run_backend_sample(sample, "portable");
     ASSERT_EQ(found.size(), expected.size());
     for (const auto& [name, value] : expected) {
       SCOPED_TRACE(name);
-      expect_same(found.at(name), value);
+      expect_same_outputs(found.at(name), value);
     }
   }
 }
@@ -77,7 +77,7 @@ std::vector<std::string> fast_backends() {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EverySample);  // a build may have the portable backend only
-INSTANTIATE_TEST_SUITE_P(Backends, EverySample, testing::ValuesIn(fast_backends()),
+INSTANTIATE_TEST_SUITE_P(Backends, EverySample, ::testing::ValuesIn(fast_backends()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -11,17 +11,17 @@
 namespace mangrove {
 namespace {
 
-const std::map<std::string, Attribute> kSame{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
+const std::map<std::string, Attribute> kBatchNormSame{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
 
 enum class Behind { nothing, relu, clip, residual, residual_relu, residual_clip };
 
-struct Case {
+struct BatchNormCase {
   const char* name;
   std::int64_t batch, channels, height, width;
   Behind behind;
 };
 
-Graph make_graph(const Case& c) {
+Graph batch_norm_graph(const BatchNormCase& c) {
   GraphSketch sketch(DType::f32);
   const std::int64_t channels = c.channels;
   sketch.input("x", {kBatch, 3, c.height, c.width})
@@ -33,8 +33,8 @@ Graph make_graph(const Case& c) {
       .constant("variance", uniform_tensor(DType::f32, {channels}, 2, 0.5, 1.5))
       .constant("low", Tensor(DType::f32, Shape{}))
       .constant("high", uniform_tensor(DType::f32, Shape{}, 3, 0.6, 0.7))
-      .node("Conv", {"x", "w"}, "a", kSame)
-      .node("Conv", {"a", "v"}, "b", kSame)
+      .node("Conv", {"x", "w"}, "a", kBatchNormSame)
+      .node("Conv", {"a", "v"}, "b", kBatchNormSame)
       .node("BatchNormalization", {"b", "scale", "bias", "mean", "variance"}, "n");
   const bool residual =
       c.behind == Behind::residual || c.behind == Behind::residual_relu || c.behind == Behind::residual_clip;
@@ -43,13 +43,13 @@ Graph make_graph(const Case& c) {
   if (c.behind == Behind::relu || c.behind == Behind::residual_relu) sketch.node("Relu", {result}, "f");
   if (c.behind == Behind::clip || c.behind == Behind::residual_clip) sketch.node("Clip", {result, "low", "high"}, "f");
   const bool activation = c.behind != Behind::nothing && c.behind != Behind::residual;
-  return sketch.node("Conv", {activation ? "f" : result, "v"}, "y", kSame).create({"y"});
+  return sketch.node("Conv", {activation ? "f" : result, "v"}, "y", kBatchNormSame).create({"y"});
 }
 
-class OnednnBatchNorm : public testing::TestWithParam<Case> {};
+class OnednnBatchNorm : public ::testing::TestWithParam<BatchNormCase> {};
 
 TEST_P(OnednnBatchNorm, StepEqualsPortable) {
-  const Graph graph = make_graph(GetParam());
+  const Graph graph = batch_norm_graph(GetParam());
   const auto reference = make_execution(graph, "portable", GetParam().batch);
   ASSERT_NE(reference, nullptr);
   const StepOutcome expected = run_step(*reference, 5);
@@ -72,13 +72,13 @@ TEST_P(OnednnBatchNorm, StepEqualsPortable) {
 }
 
 TEST_P(OnednnBatchNorm, InferenceEqualsPortable) {
-  const Graph graph = make_graph(GetParam());
+  const Graph graph = batch_norm_graph(GetParam());
   std::vector<std::unique_ptr<Execution>> executions;
   for (const char* backend : {"portable", "onednn"}) {
     const auto program = Program::compile(graph, {.batch = GetParam().batch, .backend = backend});
     ASSERT_TRUE(program.ok()) << program.error().message;
     executions.push_back(std::move(Execution::create(*program)).value());
-    const Case& c = GetParam();
+    const BatchNormCase& c = GetParam();
     const Tensor x = uniform_tensor(DType::f32, {c.batch, 3, c.height, c.width}, 8);
     ASSERT_TRUE(executions.back()->set_input("x", x).ok());
     executions.back()->forward();
@@ -108,17 +108,19 @@ TEST(OnednnBatchNorm, ValuesFarFromZeroKeepTheirVariance) {
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-3) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, OnednnBatchNorm,
-    testing::Values(Case{"full_blocks", 3, 32, 6, 5, Behind::nothing}, Case{"relu", 3, 16, 6, 5, Behind::relu},
-                    Case{"clip", 2, 32, 7, 7, Behind::clip}, Case{"residual", 2, 16, 5, 5, Behind::residual},
-                    Case{"residual_relu", 3, 16, 20, 20, Behind::residual_relu},
-                    Case{"residual_clip", 3, 32, 4, 4, Behind::residual_clip},
-                    Case{"padded_block", 3, 30, 5, 5, Behind::residual_relu},
-                    Case{"channels_last", 3, 20, 5, 5, Behind::residual_relu},
-                    Case{"channels_last_relu", 2, 50, 6, 6, Behind::relu},
-                    Case{"one_channel", 2, 1, 6, 6, Behind::relu}, Case{"one_image", 1, 16, 6, 6, Behind::relu}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Shapes, OnednnBatchNorm,
+                         ::testing::Values(BatchNormCase{"full_blocks", 3, 32, 6, 5, Behind::nothing},
+                                           BatchNormCase{"relu", 3, 16, 6, 5, Behind::relu},
+                                           BatchNormCase{"clip", 2, 32, 7, 7, Behind::clip},
+                                           BatchNormCase{"residual", 2, 16, 5, 5, Behind::residual},
+                                           BatchNormCase{"residual_relu", 3, 16, 20, 20, Behind::residual_relu},
+                                           BatchNormCase{"residual_clip", 3, 32, 4, 4, Behind::residual_clip},
+                                           BatchNormCase{"padded_block", 3, 30, 5, 5, Behind::residual_relu},
+                                           BatchNormCase{"channels_last", 3, 20, 5, 5, Behind::residual_relu},
+                                           BatchNormCase{"channels_last_relu", 2, 50, 6, 6, Behind::relu},
+                                           BatchNormCase{"one_channel", 2, 1, 6, 6, Behind::relu},
+                                           BatchNormCase{"one_image", 1, 16, 6, 6, Behind::relu}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace mangrove

@@ -98,7 +98,7 @@ class Sketch {
 
 const Scale kUnsigned{0.012f, DType::u8}, kSigned{0.02f, DType::i8}, kShifted{0.015f, DType::u8, 117};
 
-struct Case {
+struct ByteProductsCase {
   std::string name;
   Graph graph;
   bool on_bytes = true;             // the product reads "x.bytes"
@@ -113,7 +113,7 @@ Attributes conv_attributes(Ints pads, Ints strides, std::int64_t group = 1, Ints
           {"dilations", std::move(dilations)}};
 }
 
-const Attributes kSame = conv_attributes({1, 1, 1, 1}, {1, 1});
+const Attributes kByteProductsSame = conv_attributes({1, 1, 1, 1}, {1, 1});
 
 /// A convolution "conv" of 3x3 pixels, `in` to `out` channels, with its bias.
 Sketch convolution(Scale input, std::int64_t in, std::int64_t out, std::int64_t group, const Attributes& attributes) {
@@ -122,15 +122,16 @@ Sketch convolution(Scale input, std::int64_t in, std::int64_t out, std::int64_t 
   return sketch.node("Conv", {"x.floats", "w.floats", "b.floats"}, "conv", attributes);
 }
 
-Case shape_case(const std::string& name, Scale input, std::int64_t in, std::int64_t out, std::int64_t group,
-                const Attributes& attributes) {
+ByteProductsCase shape_case(const std::string& name, Scale input, std::int64_t in, std::int64_t out, std::int64_t group,
+                            const Attributes& attributes) {
   return {
       name, convolution(input, in, out, group, attributes).quantized("conv", "y", kSigned).create({"y"}), true, {"y"}};
 }
 
-Case activation_case(const std::string& name, Scale output, const std::string& op, const Attributes& attributes = {}) {
+ByteProductsCase activation_case(const std::string& name, Scale output, const std::string& op,
+                                 const Attributes& attributes = {}) {
   return {name,
-          convolution(kUnsigned, 16, 16, 1, kSame)
+          convolution(kUnsigned, 16, 16, 1, kByteProductsSame)
               .node(op, {"conv"}, "a", attributes)
               .quantized("a", "y", output)
               .create({"y"}),
@@ -138,29 +139,29 @@ Case activation_case(const std::string& name, Scale output, const std::string& o
           {"a", "y"}};
 }
 
-Case clip_case(const std::string& name, float low, float high, Scale output) {
-  Sketch sketch = convolution(kUnsigned, 16, 16, 1, kSame);
+ByteProductsCase clip_case(const std::string& name, float low, float high, Scale output) {
+  Sketch sketch = convolution(kUnsigned, 16, 16, 1, kByteProductsSame);
   sketch.node("Clip", {"conv", sketch.number(low), sketch.number(high)}, "a").quantized("a", "y", output);
   return {name, sketch.create({"y"}), true, {"a", "y"}};
 }
 
 /// conv + the values `residual`, which may be dequantized from an input of their own, then Relu.
-Case residual_case(const std::string& name, Scale residual, std::optional<Scale> output) {
+ByteProductsCase residual_case(const std::string& name, Scale residual, std::optional<Scale> output) {
   Sketch sketch({kBatch, 16, 9, 8}, kUnsigned);
   sketch.quantized("x", "r.bytes", residual).dequantized("r.bytes", "r", residual);
   sketch.weights({16, 16, 3, 3}, 0).bias(16, kUnsigned);
-  sketch.node("Conv", {"x.floats", "w.floats", "b.floats"}, "conv", kSame);
+  sketch.node("Conv", {"x.floats", "w.floats", "b.floats"}, "conv", kByteProductsSame);
   sketch.node("Add", {"r", "conv"}, "sum").node("Relu", {"sum"}, output ? "a" : "y");
   if (output) sketch.quantized("a", "y", *output);
   return {name, sketch.create({"y"}), true,
           output ? std::vector<std::string>{"sum", "a", "y"} : std::vector<std::string>{"sum", "y"}};
 }
 
-std::vector<Case> convolutions() {
-  std::vector<Case> cases{
+std::vector<ByteProductsCase> convolutions() {
+  std::vector<ByteProductsCase> cases{
       shape_case("pointwise_blocks", kUnsigned, 32, 48, 1, conv_attributes({1, 1, 1, 1}, {1, 1})),
-      shape_case("signed", kSigned, 16, 32, 1, kSame),
-      shape_case("shifted", kShifted, 16, 32, 1, kSame),
+      shape_case("signed", kSigned, 16, 32, 1, kByteProductsSame),
+      shape_case("shifted", kShifted, 16, 32, 1, kByteProductsSame),
       shape_case("shifted_signed", {0.02f, DType::i8, -9}, 16, 32, 1, conv_attributes({2, 0, 1, 1}, {2, 1})),
       shape_case("odd_channels", kUnsigned, 3, 21, 1, conv_attributes({1, 0, 2, 1}, {2, 1})),
       shape_case("dilated", kSigned, 8, 5, 1, conv_attributes({2, 2, 2, 2}, {1, 1}, 1, {2, 2})),
@@ -181,14 +182,14 @@ std::vector<Case> convolutions() {
       residual_case("residual_signed_shifted", {0.03f, DType::i8, 20}, Scale{0.06f, DType::u8}),
       residual_case("residual_to_float", kSigned, std::nullopt),
   };
-  Sketch twice = convolution(kUnsigned, 16, 16, 1, kSame);  // the first one has nobody to add to yet
-  twice.node("Conv", {"x.floats", "w.floats"}, "other", kSame).node("Add", {"conv", "other"}, "sum");
+  Sketch twice = convolution(kUnsigned, 16, 16, 1, kByteProductsSame);  // the first one has nobody to add to yet
+  twice.node("Conv", {"x.floats", "w.floats"}, "other", kByteProductsSame).node("Add", {"conv", "other"}, "sum");
   cases.push_back(
       {"residual_of_floats", twice.quantized("sum", "y", {0.1f, DType::i8}).create({"y"}), true, {"sum", "y"}});
   cases.push_back(residual_case("residual_shifted_to_float", kShifted, std::nullopt));
-  cases.push_back({"to_float", convolution(kUnsigned, 16, 16, 1, kSame).create({"conv"}), true, {}});
+  cases.push_back({"to_float", convolution(kUnsigned, 16, 16, 1, kByteProductsSame).create({"conv"}), true, {}});
   cases.push_back({"result_also_read_as_float",
-                   convolution(kUnsigned, 16, 16, 1, kSame)
+                   convolution(kUnsigned, 16, 16, 1, kByteProductsSame)
                        .node("Relu", {"conv"}, "a")
                        .quantized("a", "y", kUnsigned)
                        .node("Sigmoid", {"a"}, "s")
@@ -198,8 +199,8 @@ std::vector<Case> convolutions() {
   return cases;
 }
 
-std::vector<Case> special_cases() {
-  std::vector<Case> cases;
+std::vector<ByteProductsCase> special_cases() {
+  std::vector<ByteProductsCase> cases;
   Sketch line({kBatch, 8, 20}, kSigned);
   line.weights({16, 8, 5}, 0).node("Conv", {"x.floats", "w.floats"}, "conv", {{"pads", Ints{2, 2}}});
   cases.push_back({"one_dimension", line.quantized("conv", "y", kSigned).create({"y"}), true, {"y"}});
@@ -209,7 +210,7 @@ std::vector<Case> special_cases() {
   cases.push_back({"one_scale", one_scale.create({"y"}), true, {"y"}});
   Sketch float_bias({kBatch, 16, 5, 5}, kUnsigned);
   float_bias.weights({16, 16, 3, 3}, 0).parameter("f", {16});
-  float_bias.node("Conv", {"x.floats", "w.floats", "f"}, "conv", kSame);
+  float_bias.node("Conv", {"x.floats", "w.floats", "f"}, "conv", kByteProductsSame);
   cases.push_back({"float_bias", Sketch(float_bias).quantized("conv", "y", kSigned).create({"y"}), true, {"y"}});
   float_bias.node("Add", {"conv", "x.floats"}, "sum").quantized("sum", "y", kSigned);
   cases.push_back({"float_bias_and_residual", float_bias.create({"y"}), true, {}, /*floats=*/true});
@@ -233,7 +234,7 @@ Sketch product(const std::string& op, Shape x, const Shape& w, std::size_t axis,
   return sketch.node(op, inputs, "product", attributes);
 }
 
-std::vector<Case> products() {
+std::vector<ByteProductsCase> products() {
   const Attributes turned{{"transB", std::int64_t{1}}};
   const auto quantized = [](Sketch sketch) {
     return sketch.quantized("product", "y", {0.1f, DType::i8}).create({"y"});
@@ -262,7 +263,7 @@ std::vector<Case> products() {
   };
 }
 
-std::unique_ptr<Execution> run(const Graph& graph, const std::string& backend, std::int64_t batch) {
+std::unique_ptr<Execution> run_quantized(const Graph& graph, const std::string& backend, std::int64_t batch) {
   auto program = Program::compile(graph, {.batch = batch, .backend = backend});
   EXPECT_TRUE(program.ok()) << program.error().message;
   auto execution = std::move(Execution::create(*program)).value();
@@ -284,7 +285,7 @@ std::vector<double> elements(const Tensor& tensor) {
   return all;
 }
 
-void expect_same(const Tensor& found, const Tensor& expected) {
+void expect_same_steps(const Tensor& found, const Tensor& expected) {
   ASSERT_EQ(found.dtype(), expected.dtype());
   const auto a = elements(found), b = elements(expected);
   ASSERT_EQ(a.size(), b.size());
@@ -306,24 +307,24 @@ bool has_step(const Program& program, const std::string& node) {
   return std::ranges::any_of(program.forward_steps(), [&](const auto& placed) { return placed.step.node == node; });
 }
 
-class ByteProducts : public testing::TestWithParam<std::vector<Case> (*)()> {};
+class ByteProducts : public ::testing::TestWithParam<std::vector<ByteProductsCase> (*)()> {};
 
 TEST_P(ByteProducts, GiveWhatPortableGives) {
-  for (const Case& c : GetParam()()) {
+  for (const ByteProductsCase& c : GetParam()()) {
     SCOPED_TRACE(c.name);
     for (const std::int64_t batch : {1, 3}) {
-      const auto found = run(c.graph, "onednn", batch), expected = run(c.graph, "portable", batch);
+      const auto found = run_quantized(c.graph, "onednn", batch), expected = run_quantized(c.graph, "portable", batch);
       for (const std::string& name : c.graph.outputs()) {
-        expect_same(found->output_tensor(name), expected->output_tensor(name));
+        expect_same_steps(found->output_tensor(name), expected->output_tensor(name));
       }
     }
   }
 }
 
 TEST_P(ByteProducts, ReadBytesAndTakeTheirEpilogueAlong) {
-  for (const Case& c : GetParam()()) {
+  for (const ByteProductsCase& c : GetParam()()) {
     SCOPED_TRACE(c.name);
-    const auto execution = run(c.graph, "onednn", 2);
+    const auto execution = run_quantized(c.graph, "onednn", 2);
     const Program& program = execution->program();
     const bool on_bytes = c.on_bytes && computes_byte_products();
     EXPECT_EQ(has_step(program, "x.floats"), !on_bytes || c.floats) << program.describe();
@@ -333,15 +334,16 @@ TEST_P(ByteProducts, ReadBytesAndTakeTheirEpilogueAlong) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Convolutions, ByteProducts, testing::Values(convolutions));
-INSTANTIATE_TEST_SUITE_P(SpecialCases, ByteProducts, testing::Values(special_cases));
-INSTANTIATE_TEST_SUITE_P(Products, ByteProducts, testing::Values(products));
+INSTANTIATE_TEST_SUITE_P(Convolutions, ByteProducts, ::testing::Values(convolutions));
+INSTANTIATE_TEST_SUITE_P(SpecialCases, ByteProducts, ::testing::Values(special_cases));
+INSTANTIATE_TEST_SUITE_P(Products, ByteProducts, ::testing::Values(products));
 
 /// The weights lie as bytes, once, and are brought into the kernel's layout when they are loaded. A processor that
 /// computes in float keeps them as bytes, too, and makes floats of them on the way.
 TEST(ByteProductsMemory, HoldsWeightsAsBytes) {
-  const Graph graph = convolution(kUnsigned, 64, 64, 1, kSame).quantized("conv", "y", kSigned).create({"y"});
-  const auto execution = run(graph, "onednn", 1);
+  const Graph graph =
+      convolution(kUnsigned, 64, 64, 1, kByteProductsSame).quantized("conv", "y", kSigned).create({"y"});
+  const auto execution = run_quantized(graph, "onednn", 1);
   const Bytes weights = 64 * 64 * 3 * 3;
   EXPECT_GE(execution->program().memory().parameters, weights);
   EXPECT_LT(execution->program().memory().parameters, weights + 8 * 64 + 512);
@@ -350,7 +352,8 @@ TEST(ByteProductsMemory, HoldsWeightsAsBytes) {
 }
 
 TEST(ByteProductsSwitch, WithoutFusionDequantizedValuesAreFloats) {
-  const Graph graph = convolution(kUnsigned, 16, 16, 1, kSame).quantized("conv", "y", kSigned).create({"y"});
+  const Graph graph =
+      convolution(kUnsigned, 16, 16, 1, kByteProductsSame).quantized("conv", "y", kSigned).create({"y"});
   auto program = Program::compile(graph, {.batch = 1, .backend = "onednn", .fuse = false});
   ASSERT_TRUE(program.ok());
   EXPECT_TRUE(has_step(**program, "x.floats"));

@@ -39,14 +39,14 @@ TEST(InOrder, KeepsAnOrderThatIsOne) {
     EXPECT_EQ(in_order(graph, wrong).code(), Code::invalid_argument);
 }
 
-std::span<const float> run(CompiledStage& stage, std::int64_t count, std::span<const float> values) {
+std::span<const float> run_stage(CompiledStage& stage, std::int64_t count, std::span<const float> values) {
   const std::span<float> input = stage.input(count);
   EXPECT_EQ(input.size(), values.size());
   std::ranges::copy(values, input.begin());
   return stage.run(count);
 }
 
-class Cuts : public testing::TestWithParam<std::size_t> {};
+class Cuts : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Cuts, TwoStagesComputeWhatOneDoes) {
   for (const Graph& graph : {small_graph(), skipping_graph()}) {
@@ -61,15 +61,15 @@ TEST_P(Cuts, TwoStagesComputeWhatOneDoes) {
     for (const std::int64_t count : {4, 1, 3}) {
       std::vector<float> input(static_cast<std::size_t>(count * 784));
       for (float& value : input) value = static_cast<float>(random.uniform());
-      const std::span<const float> expected = run(**whole, count, input);
-      const std::span<const float> found = run(**back, count, run(**front, count, input));
+      const std::span<const float> expected = run_stage(**whole, count, input);
+      const std::span<const float> found = run_stage(**back, count, run_stage(**front, count, input));
       ASSERT_EQ(found.size(), static_cast<std::size_t>(count * 10));
       EXPECT_TRUE(std::ranges::equal(found, expected));
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(CompiledStage, Cuts, testing::Range<std::size_t>(1, kSmallOperators));
+INSTANTIATE_TEST_SUITE_P(CompiledStage, Cuts, ::testing::Range<std::size_t>(1, kSmallOperators));
 
 }  // namespace
 }  // namespace mangrove

@@ -22,7 +22,7 @@ Graph two_dropouts() {
       .create({"y", "mask", "other"});
 }
 
-class Dropout : public testing::TestWithParam<std::string> {
+class Dropout : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Execution> execution(Mode mode) const {
     auto program = Program::compile(
@@ -99,7 +99,7 @@ TEST_P(Dropout, HandsOnItsInputInInference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Dropout,
-                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         ::testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
                          [](const auto& test) { return test.param; });
 
 TEST(DropoutRule, RefusesARatioThatDropsEverything) {

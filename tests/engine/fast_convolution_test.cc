@@ -12,17 +12,18 @@
 namespace mangrove {
 namespace {
 
-struct Case {
+struct FastConvolutionCase {
   const char* name;
   std::int64_t batch, channels, size;
 };
 
 // images large enough for Winograd's algorithm; images so small that the batch lies inside
-const Case kCases[] = {{"tiles", 6, 64, 16}, {"odd_size", 5, 64, 31}, {"two_by_two", 16, 64, 2}, {"pixel", 9, 96, 1}};
+const FastConvolutionCase kFastConvolutionCases[] = {
+    {"tiles", 6, 64, 16}, {"odd_size", 5, 64, 31}, {"two_by_two", 16, 64, 2}, {"pixel", 9, 96, 1}};
 
 /// A residual block between convolutions that change the number of channels, all with biases, and a convolution that
 /// shares its weights with one of the block.
-Graph network(const Case& c) {
+Graph network(const FastConvolutionCase& c) {
   const std::map<std::string, Attribute> same{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
   const std::int64_t channels = c.channels;
   const double range = 1 / std::sqrt(9.0 * static_cast<double>(channels));
@@ -39,7 +40,8 @@ Graph network(const Case& c) {
   return sketch.node("GlobalAveragePool", {"c5"}, "pool").create({"r2", "c5", "pool"});
 }
 
-std::unique_ptr<Execution> run(const Graph& graph, const Case& c, const std::string& backend, bool fast) {
+std::unique_ptr<Execution> run_convolution(const Graph& graph, const FastConvolutionCase& c, const std::string& backend,
+                                           bool fast) {
   const auto program = Program::compile(graph, {.batch = c.batch, .backend = backend, .fast_convolution = fast});
   EXPECT_TRUE(program.ok()) << program.error().message;
   auto execution = std::move(Execution::create(*program)).value();
@@ -49,12 +51,12 @@ std::unique_ptr<Execution> run(const Graph& graph, const Case& c, const std::str
 }
 
 TEST(FastConvolution, EqualsPortable) {
-  for (const Case& c : kCases) {
+  for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto expected = run(graph, c, "portable", true);
+    const auto expected = run_convolution(graph, c, "portable", true);
     for (const bool fast : {false, true}) {
-      const auto found = run(graph, c, "onednn", fast);
+      const auto found = run_convolution(graph, c, "onednn", fast);
       for (const std::string& name : graph.outputs()) {
         const Tensor a = found->output_tensor(name), b = expected->output_tensor(name);
         for (std::size_t i = 0; i < a.as<float>().size(); ++i)
@@ -65,10 +67,10 @@ TEST(FastConvolution, EqualsPortable) {
 }
 
 TEST(FastConvolution, SwitchedOffLeavesWeightsReadable) {
-  for (const Case& c : kCases) {
+  for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto direct = run(graph, c, "onednn", false);
+    const auto direct = run_convolution(graph, c, "onednn", false);
     for (const std::string& name : graph.parameters()) {
       const Tensor kept = direct->parameter(name), &given = graph.initializers().at(name);
       EXPECT_TRUE(std::ranges::equal(kept.as<float>(), given.as<float>())) << name;
@@ -77,10 +79,10 @@ TEST(FastConvolution, SwitchedOffLeavesWeightsReadable) {
 }
 
 TEST(FastConvolution, TakesNewWeights) {
-  for (const Case& c : kCases) {
+  for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto fast = run(graph, c, "onednn", true), expected = run(graph, c, "portable", true);
+    const auto fast = run_convolution(graph, c, "onednn", true), expected = run_convolution(graph, c, "portable", true);
     const Tensor weights = uniform_tensor(DType::f32, graph.initializers().at("w1").shape(), 8, -0.02, 0.02);
     for (const auto& execution : {fast.get(), expected.get()}) {
       ASSERT_TRUE(execution->set_parameter("w1", weights).ok());

@@ -12,7 +12,7 @@
 namespace mangrove {
 namespace {
 
-const std::map<std::string, Attribute> kSame{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
+const std::map<std::string, Attribute> kFusionSame{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
 
 /// conv "a" of the input, conv "b" behind it.
 GraphSketch two_convolutions() {
@@ -20,17 +20,17 @@ GraphSketch two_convolutions() {
   sketch.input("x", {kBatch, 3, 6, 6})
       .parameter("w", {16, 3, 3, 3}, -0.3, 0.3)
       .parameter("v", {16, 16, 3, 3}, -0.1, 0.1);
-  sketch.node("Conv", {"x", "w"}, "a", kSame).node("Conv", {"a", "v"}, "b", kSame);
+  sketch.node("Conv", {"x", "w"}, "a", kFusionSame).node("Conv", {"a", "v"}, "b", kFusionSame);
   return sketch;
 }
 
-struct Case {
+struct FusionCase {
   const char* name;
   Graph graph;
   std::vector<std::string> fused;  // nodes without steps of their own, in inference
 };
 
-std::vector<Case> cases() {
+std::vector<FusionCase> cases() {
   return {
       {"residual_and_activation",
        two_convolutions().node("Add", {"b", "a"}, "sum").node("Relu", {"sum"}, "y").create({"y"}),
@@ -40,7 +40,7 @@ std::vector<Case> cases() {
        two_convolutions().node("Add", {"b", "a"}, "sum").node("Add", {"sum", "a"}, "y").create({"y"}),
        {"sum"}},
       {"residual_is_the_convolutions_input_too",
-       two_convolutions().node("Conv", {"b", "v"}, "c", kSame).node("Add", {"c", "b"}, "y").create({"y"}),
+       two_convolutions().node("Conv", {"b", "v"}, "c", kFusionSame).node("Add", {"c", "b"}, "y").create({"y"}),
        {"y"}},
       {"residual_made_later",
        two_convolutions().node("Relu", {"a"}, "r").node("Add", {"b", "r"}, "y").create({"y"}),
@@ -53,16 +53,16 @@ std::vector<Case> cases() {
   };
 }
 
-std::unique_ptr<Execution> compile(const Graph& graph, const std::string& backend, bool fuse) {
+std::unique_ptr<Execution> compile_fused(const Graph& graph, const std::string& backend, bool fuse) {
   auto program = Program::compile(graph, {.batch = 2, .backend = backend, .fuse = fuse});
   EXPECT_TRUE(program.ok()) << program.error().message;
   return std::move(Execution::create(*program)).value();
 }
 
 TEST(Fusion, FusedNodesHaveNoStepsAndResultsStay) {
-  for (const Case& c : cases()) {
+  for (const FusionCase& c : cases()) {
     SCOPED_TRACE(c.name);
-    const auto fused = compile(c.graph, "onednn", true), reference = compile(c.graph, "portable", true);
+    const auto fused = compile_fused(c.graph, "onednn", true), reference = compile_fused(c.graph, "portable", true);
     std::vector<std::string> without_steps;
     for (const Node& node : c.graph.nodes()) {
       const auto& steps = fused->program().forward_steps();
@@ -86,8 +86,8 @@ TEST(Fusion, FusedNodesHaveNoStepsAndResultsStay) {
 
 TEST(Fusion, CanBeSwitchedOff) {
   const Graph graph = cases()[0].graph;
-  EXPECT_EQ(compile(graph, "onednn", true)->program().describe().find("sum forward"), std::string::npos);
-  EXPECT_NE(compile(graph, "onednn", false)->program().describe().find("sum forward"), std::string::npos);
+  EXPECT_EQ(compile_fused(graph, "onednn", true)->program().describe().find("sum forward"), std::string::npos);
+  EXPECT_NE(compile_fused(graph, "onednn", false)->program().describe().find("sum forward"), std::string::npos);
 }
 
 }  // namespace

@@ -20,18 +20,18 @@ GraphSketch two_layers() {
   return sketch;
 }
 
-Result<std::shared_ptr<const Program>> compile(const Graph& graph, Mode mode) {
+Result<std::shared_ptr<const Program>> compile_flow(const Graph& graph, Mode mode) {
   return Program::compile(graph, {.mode = mode, .batch = 2});
 }
 
 TEST(GradientFlow, ANodeWithoutGradientNamesTheParametersThatItCutsOff) {
   const Graph rounded = two_layers().node("Floor", {"sum"}, "whole").node("MatMul", {"whole", "v"}, "y").create({"y"});
-  const auto program = compile(rounded, Mode::training);
+  const auto program = compile_flow(rounded, Mode::training);
   ASSERT_EQ(program.code(), Code::invalid_argument);
   EXPECT_EQ(program.error().message,
             "node 'whole' (Floor), output 'whole': no gradient passes it, so that the parameters before it cannot be "
             "trained: 'b', 'w'");
-  EXPECT_TRUE(compile(rounded, Mode::inference).ok());
+  EXPECT_TRUE(compile_flow(rounded, Mode::inference).ok());
 }
 
 TEST(GradientFlow, ThroughIntegersThereIsNone) {
@@ -40,14 +40,14 @@ TEST(GradientFlow, ThroughIntegersThereIsNone) {
                           .node("Cast", {"integers"}, "reals", {{"to", kFloat}})
                           .node("MatMul", {"reals", "v"}, "y")
                           .create({"y"});
-  const auto program = compile(graph, Mode::training);
+  const auto program = compile_flow(graph, Mode::training);
   ASSERT_EQ(program.code(), Code::invalid_argument);
   EXPECT_NE(program.error().message.find("node 'integers' (Cast)"), std::string::npos) << program.error().message;
 }
 
 TEST(GradientFlow, AnIntegerOutputAloneTrainsNothing) {
   const Graph graph = two_layers().node("ArgMax", {"sum"}, "class", {{"axis", std::int64_t{1}}}).create({"class"});
-  const auto program = compile(graph, Mode::training);
+  const auto program = compile_flow(graph, Mode::training);
   ASSERT_EQ(program.code(), Code::invalid_argument);
   EXPECT_NE(program.error().message.find("node 'class' (ArgMax)"), std::string::npos) << program.error().message;
 }
@@ -63,7 +63,7 @@ TEST(GradientFlow, BesideAnotherWayToAnOutputItIsFine) {
                            .node("ArgMax", {"y"}, "class", {{"axis", std::int64_t{1}}})
                            .create({"y", "class"});
   EXPECT_TRUE(check_trainable(masked).ok());
-  EXPECT_TRUE(compile(masked, Mode::training).ok());
+  EXPECT_TRUE(compile_flow(masked, Mode::training).ok());
 }
 
 TEST(GradientFlow, WithoutParametersBeforeItItIsFine) {
@@ -75,7 +75,7 @@ TEST(GradientFlow, WithoutParametersBeforeItItIsFine) {
                           .node("MatMul", {"whole", "v"}, "y")
                           .node("Add", {"y", "unused"}, "nowhere")
                           .create({"y"});
-  EXPECT_TRUE(compile(graph, Mode::training).ok());
+  EXPECT_TRUE(compile_flow(graph, Mode::training).ok());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace mangrove {
 namespace {
 
-class EveryDifferentiableOperator : public testing::TestWithParam<std::string> {};
+class EveryDifferentiableOperator : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryDifferentiableOperator, GradientsMatchCentralDifferences) {
   int samples = 0;
@@ -39,10 +39,10 @@ std::vector<std::string> differentiable_types() {
   return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryDifferentiableOperator, testing::ValuesIn(differentiable_types()),
+INSTANTIATE_TEST_SUITE_P(Table, EveryDifferentiableOperator, ::testing::ValuesIn(differentiable_types()),
                          [](const auto& test) { return test.param; });
 
-class EveryBackend : public testing::TestWithParam<std::string> {};
+class EveryBackend : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryBackend, WholeLeNetMatchesCentralDifferences) {
   const auto execution = training_execution(tiny_lenet(DType::f64), GetParam(), 3);
@@ -55,7 +55,7 @@ TEST_P(EveryBackend, SharedValuesAndParametersMatchCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
-                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         ::testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
                          [](const auto& test) { return test.param; });
 
 TEST(Gradient, OfAParameterThatLeadsToNoOutputIsZero) {

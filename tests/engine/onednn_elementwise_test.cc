@@ -11,7 +11,7 @@
 namespace mangrove {
 namespace {
 
-struct Case {
+struct OnednnElementwiseCase {
   std::string name;
   std::string op;
   Shape parameter = {};              // of the second input, where it is a parameter
@@ -19,12 +19,12 @@ struct Case {
   std::optional<float> number = {};  // of the second input, where it is a constant
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const OnednnElementwiseCase& c, std::ostream* out) {
   *out << c.name;
 }
 
 // conv, then the operator on its result and a second input, then conv.
-Graph between_convolutions(const Case& c) {
+Graph between_convolutions(const OnednnElementwiseCase& c) {
   const std::map<std::string, Attribute> same{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
   GraphSketch sketch(DType::f32);
   sketch.input("x", {kBatch, 3, 9, 7})
@@ -49,7 +49,7 @@ Graph between_convolutions(const Case& c) {
   return sketch.node(c.op, inputs, "between").node("Conv", {"between", "last.w"}, "y", same).create({"y", "pooled"});
 }
 
-class BetweenConvolutions : public testing::TestWithParam<Case> {};
+class BetweenConvolutions : public ::testing::TestWithParam<OnednnElementwiseCase> {};
 
 TEST_P(BetweenConvolutions, EqualsPortable) {
   const Graph graph = between_convolutions(GetParam());
@@ -70,16 +70,24 @@ TEST_P(BetweenConvolutions, StaysInOnednn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Elementwise, BetweenConvolutions,
-    testing::Values(Case{"Add", "Add", {}, "other"}, Case{"Sub", "Sub", {}, "other"}, Case{"Mul", "Mul", {}, "other"},
-                    Case{"Div", "Div", {}, "other"}, Case{"Max", "Max", {}, "other"}, Case{"Min", "Min", {}, "other"},
-                    Case{"SqueezeExcite", "Mul", {}, "pooled"}, Case{"DivPooled", "Div", {}, "pooled"},
-                    Case{"AddPooled", "Add", {}, "pooled"}, Case{"ChannelBias", "Add", {20, 1, 1}},
-                    Case{"ChannelScale", "Mul", {20, 1, 1}}, Case{"ScaleOfFourDimensions", "Mul", {1, 20, 1, 1}},
-                    Case{"AddNumber", "Add", {}, {}, 0.5f}, Case{"SubNumber", "Sub", {}, {}, 0.5f},
-                    Case{"MulNumber", "Mul", {}, {}, 0.5f}, Case{"DivNumber", "Div", {}, {}, 6.0f},
-                    Case{"Square", "Pow", {}, {}, 2.0f}, Case{"Elu", "Elu"}, Case{"LeakyRelu", "LeakyRelu"},
-                    Case{"HardSwish", "HardSwish"}, Case{"Softplus", "Softplus"}, Case{"Sqrt", "Sqrt"},
-                    Case{"Reciprocal", "Reciprocal"}, Case{"Neg", "Neg"}),
+    ::testing::Values(
+        OnednnElementwiseCase{"Add", "Add", {}, "other"}, OnednnElementwiseCase{"Sub", "Sub", {}, "other"},
+        OnednnElementwiseCase{"Mul", "Mul", {}, "other"}, OnednnElementwiseCase{"Div", "Div", {}, "other"},
+        OnednnElementwiseCase{"Max", "Max", {}, "other"}, OnednnElementwiseCase{"Min", "Min", {}, "other"},
+        OnednnElementwiseCase{"SqueezeExcite", "Mul", {}, "pooled"},
+        OnednnElementwiseCase{"DivPooled", "Div", {}, "pooled"},
+        OnednnElementwiseCase{"AddPooled", "Add", {}, "pooled"},
+        OnednnElementwiseCase{"ChannelBias", "Add", {20, 1, 1}},
+        OnednnElementwiseCase{"ChannelScale", "Mul", {20, 1, 1}},
+        OnednnElementwiseCase{"ScaleOfFourDimensions", "Mul", {1, 20, 1, 1}},
+        OnednnElementwiseCase{"AddNumber", "Add", {}, {}, 0.5f},
+        OnednnElementwiseCase{"SubNumber", "Sub", {}, {}, 0.5f},
+        OnednnElementwiseCase{"MulNumber", "Mul", {}, {}, 0.5f},
+        OnednnElementwiseCase{"DivNumber", "Div", {}, {}, 6.0f}, OnednnElementwiseCase{"Square", "Pow", {}, {}, 2.0f},
+        OnednnElementwiseCase{"Elu", "Elu"}, OnednnElementwiseCase{"LeakyRelu", "LeakyRelu"},
+        OnednnElementwiseCase{"HardSwish", "HardSwish"}, OnednnElementwiseCase{"Softplus", "Softplus"},
+        OnednnElementwiseCase{"Sqrt", "Sqrt"}, OnednnElementwiseCase{"Reciprocal", "Reciprocal"},
+        OnednnElementwiseCase{"Neg", "Neg"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

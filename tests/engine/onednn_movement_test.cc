@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-const std::map<std::string, Attribute> kSame{{"pads", Ints{1, 1, 1, 1}}};
+const std::map<std::string, Attribute> kOnednnMovementSame{{"pads", Ints{1, 1, 1, 1}}};
 
 /// Two convolutions of `channels` joined, and one more.
 Graph joined(std::int64_t first, std::int64_t second) {
@@ -19,10 +19,10 @@ Graph joined(std::int64_t first, std::int64_t second) {
       .parameter("a.w", {first, 16, 3, 3}, -0.2, 0.2)
       .parameter("b.w", {second, 16, 3, 3}, -0.2, 0.2)
       .parameter("c.w", {16, first + second, 3, 3}, -0.2, 0.2)
-      .node("Conv", {"x", "a.w"}, "a", kSame)
-      .node("Conv", {"x", "b.w"}, "b", kSame)
+      .node("Conv", {"x", "a.w"}, "a", kOnednnMovementSame)
+      .node("Conv", {"x", "b.w"}, "b", kOnednnMovementSame)
       .node("Concat", {"a", "b"}, "joined", {{"axis", std::int64_t{1}}})
-      .node("Conv", {"joined", "c.w"}, "y", kSame)
+      .node("Conv", {"joined", "c.w"}, "y", kOnednnMovementSame)
       .create({"y"});
 }
 
@@ -32,13 +32,13 @@ Graph enlarged(const std::string& mode) {
       .parameter("a.w", {32, 16, 3, 3}, -0.2, 0.2)
       .parameter("b.w", {16, 32, 3, 3}, -0.2, 0.2)
       .constant("scales", Tensor::of<float>(Shape{4}, {1, 1, 2, 2}))
-      .node("Conv", {"x", "a.w"}, "a", kSame)
+      .node("Conv", {"x", "a.w"}, "a", kOnednnMovementSame)
       .node("Resize", {"a", "", "scales"}, "large", {{"mode", mode}})
-      .node("Conv", {"large", "b.w"}, "y", kSame)
+      .node("Conv", {"large", "b.w"}, "y", kOnednnMovementSame)
       .create({"y"});
 }
 
-void expect_equals_portable(const Graph& graph) {
+void expect_movement_equals_portable(const Graph& graph) {
   const auto found = make_execution(graph, "onednn", 2), expected = make_execution(graph, "portable", 2);
   ASSERT_TRUE(found && expected);
   expect_close(run_step(*found, 3), run_step(*expected, 3), 1e-4);
@@ -55,9 +55,9 @@ std::string trace(const Graph& graph) {
 }
 
 TEST(OnednnConcat, EqualsPortable) {
-  expect_equals_portable(joined(32, 16));
-  expect_equals_portable(joined(24, 12));
-  expect_equals_portable(joined(5, 3));
+  expect_movement_equals_portable(joined(32, 16));
+  expect_movement_equals_portable(joined(24, 12));
+  expect_movement_equals_portable(joined(5, 3));
 }
 
 TEST(OnednnConcat, OfWholeBlocksNeedsNoReorder) {
@@ -68,8 +68,8 @@ TEST(OnednnConcat, OfWholeBlocksNeedsNoReorder) {
 }
 
 TEST(OnednnResampling, EqualsPortable) {
-  expect_equals_portable(enlarged("nearest"));
-  expect_equals_portable(enlarged("linear"));
+  expect_movement_equals_portable(enlarged("nearest"));
+  expect_movement_equals_portable(enlarged("linear"));
 }
 
 TEST(OnednnResampling, NeedsNoReorder) {

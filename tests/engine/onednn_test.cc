@@ -14,7 +14,7 @@
 namespace mangrove {
 namespace {
 
-constexpr double kTolerance = 2e-5;  // both sum up to some thousand f32 products, in different order
+constexpr double kOnednnTolerance = 2e-5;  // both sum up to some thousand f32 products, in different order
 
 using Ints = std::vector<std::int64_t>;
 
@@ -24,7 +24,7 @@ ValueInfo batch_of(const Shape& sample) {
   return {DType::f32, Shape(dims)};
 }
 
-Graph make_graph(GraphParts parts) {
+Graph one_node_graph(GraphParts parts) {
   parts.name = "test";
   auto graph = Graph::create(std::move(parts));
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
@@ -55,7 +55,7 @@ class Chain {
   }
   Graph graph() {
     parts_.outputs = {last_};
-    return make_graph(parts_);
+    return one_node_graph(parts_);
   }
 
  private:
@@ -96,7 +96,7 @@ void expect_no_stale_reads(Execution& execution, const StepOutcome& first, std::
   EXPECT_EQ(first.gradients, second.gradients);
 }
 
-void expect_equals_portable(const Graph& graph, std::int64_t batch, double tolerance = kTolerance) {
+void expect_equals_portable(const Graph& graph, std::int64_t batch, double tolerance = kOnednnTolerance) {
   const auto reference = make_execution(graph, "portable", batch);
   ASSERT_NE(reference, nullptr);
   const StepOutcome expected = run_step(*reference, 5);
@@ -151,7 +151,7 @@ const ConvCase kConvCases[] = {
     {"no_bias", 3, 20, 7, 7, 17, 3, 3, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1, false},
 };
 
-class OnednnConv : public testing::TestWithParam<ConvCase> {};
+class OnednnConv : public ::testing::TestWithParam<ConvCase> {};
 
 TEST_P(OnednnConv, EqualsPortable) {
   const ConvCase& c = GetParam();
@@ -174,7 +174,7 @@ TEST_P(OnednnConv, WithActivationAndSecondConvolutionEqualsPortable) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, OnednnConv, testing::ValuesIn(kConvCases), case_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, OnednnConv, ::testing::ValuesIn(kConvCases), case_name);
 
 struct GemmCase {
   const char* name;
@@ -182,7 +182,7 @@ struct GemmCase {
   bool transposed_weights, bias;
 };
 
-class OnednnGemm : public testing::TestWithParam<GemmCase> {};
+class OnednnGemm : public ::testing::TestWithParam<GemmCase> {};
 
 TEST_P(OnednnGemm, EqualsPortable) {
   const GemmCase& c = GetParam();
@@ -204,10 +204,10 @@ TEST_P(OnednnGemm, EqualsPortable) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, OnednnGemm,
-    testing::Values(GemmCase{"one", 1, 1, 1, true, true}, GemmCase{"lenet", 64, 800, 500, true, true},
-                    GemmCase{"not_transposed", 64, 800, 500, false, true}, GemmCase{"logits", 3, 500, 10, true, true},
-                    GemmCase{"odd", 3, 17, 50, false, true}, GemmCase{"no_bias", 5, 20, 17, true, false},
-                    GemmCase{"row", 1, 50, 64, true, true}),
+    ::testing::Values(GemmCase{"one", 1, 1, 1, true, true}, GemmCase{"lenet", 64, 800, 500, true, true},
+                      GemmCase{"not_transposed", 64, 800, 500, false, true}, GemmCase{"logits", 3, 500, 10, true, true},
+                      GemmCase{"odd", 3, 17, 50, false, true}, GemmCase{"no_bias", 5, 20, 17, true, false},
+                      GemmCase{"row", 1, 50, 64, true, true}),
     case_name);
 
 TEST(OnednnMatMul, EqualsPortable) {
@@ -229,7 +229,7 @@ struct PoolCase {
   Ints kernel, strides{1, 1}, pads{0, 0, 0, 0};
 };
 
-class OnednnPool : public testing::TestWithParam<PoolCase> {};
+class OnednnPool : public ::testing::TestWithParam<PoolCase> {};
 
 TEST_P(OnednnPool, EqualsPortable) {
   const PoolCase& c = GetParam();
@@ -249,12 +249,12 @@ TEST_P(OnednnPool, EqualsPortable) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, OnednnPool,
-                         testing::Values(PoolCase{"lenet", 3, 20, 24, 24, {2, 2}, {2, 2}},
-                                         PoolCase{"one_channel", 64, 1, 8, 8, {2, 2}, {2, 2}},
-                                         PoolCase{"overlapping", 3, 17, 9, 9, {3, 3}, {2, 2}},
-                                         PoolCase{"padded", 1, 50, 7, 8, {3, 3}, {2, 2}, {1, 1, 1, 1}},
-                                         PoolCase{"asymmetric", 3, 3, 7, 8, {3, 2}, {1, 2}, {2, 0, 1, 1}},
-                                         PoolCase{"rest_left_out", 2, 20, 7, 7, {2, 2}, {2, 2}}),
+                         ::testing::Values(PoolCase{"lenet", 3, 20, 24, 24, {2, 2}, {2, 2}},
+                                           PoolCase{"one_channel", 64, 1, 8, 8, {2, 2}, {2, 2}},
+                                           PoolCase{"overlapping", 3, 17, 9, 9, {3, 3}, {2, 2}},
+                                           PoolCase{"padded", 1, 50, 7, 8, {3, 3}, {2, 2}, {1, 1, 1, 1}},
+                                           PoolCase{"asymmetric", 3, 3, 7, 8, {3, 2}, {1, 2}, {2, 0, 1, 1}},
+                                           PoolCase{"rest_left_out", 2, 20, 7, 7, {2, 2}, {2, 2}}),
                          case_name);
 
 TEST(OnednnPool, AverageCountingPaddingEqualsPortable) {
@@ -301,7 +301,7 @@ TEST(OnednnAdd, ResidualBlockEqualsPortable) {
   parts.nodes = {{"stem", "Conv", same, {"x", "w0"}, {"a"}}, {"first", "Conv", same, {"a", "w1"}, {"b"}},
                  {"act", "Relu", {}, {"b"}, {"c"}},          {"second", "Conv", same, {"c", "w2"}, {"d"}},
                  {"sum", "Add", {}, {"d", "a"}, {"e"}},      {"out", "Relu", {}, {"e"}, {"y"}}};
-  expect_equals_portable(make_graph(std::move(parts)), 3);
+  expect_equals_portable(one_node_graph(std::move(parts)), 3);
 }
 
 // One parameter in two convolutions of different shape: it lies as the first wants it, and its gradients add up.
@@ -312,7 +312,7 @@ TEST(OnednnConv, SharedWeightsEqualPortable) {
   parts.initializers = {{"w", random_tensor({17, 17, 3, 3}, 1, 0.2f)}};
   parts.nodes = {{"first", "Conv", {}, {"x", "w"}, {"a"}},
                  {"second", "Conv", {{"strides", Ints{2, 2}}}, {"a", "w"}, {"y"}}};
-  expect_equals_portable(make_graph(std::move(parts)), 3);
+  expect_equals_portable(one_node_graph(std::move(parts)), 3);
 }
 
 Graph lenet_graph() {

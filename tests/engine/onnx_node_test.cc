@@ -15,7 +15,7 @@ namespace {
 // Which ONNX has no test of as a node of its own: it is none of opset 17.
 const std::set<std::string> kUntested{"GroupNormalization"};
 
-class OnnxNodeTests : public testing::TestWithParam<std::string> {};
+class OnnxNodeTests : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(OnnxNodeTests, OutputsAreAsTheProjectSays) {
   if (!fs::exists(node_case_folder())) {
@@ -39,7 +39,7 @@ TEST_P(OnnxNodeTests, OutputsAreAsTheProjectSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, OnnxNodeTests,
-                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         ::testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace mangrove {
 namespace {
 
-std::map<std::string, Tensor> run(const Graph& graph, std::int64_t batch) {
+std::map<std::string, Tensor> run_optimized(const Graph& graph, std::int64_t batch) {
   CompileOptions options;
   options.backend = "portable";
   options.batch = batch;
@@ -40,7 +40,7 @@ void expect_same_results(const Graph& graph, const Graph& other) {
   ASSERT_EQ(graph.outputs(), other.outputs());
   ASSERT_EQ(graph.inputs(), other.inputs());
   for (const std::int64_t batch : {1, 3}) {
-    const auto expected = run(graph, batch), found = run(other, batch);
+    const auto expected = run_optimized(graph, batch), found = run_optimized(other, batch);
     for (const auto& [name, tensor] : expected) {
       ASSERT_EQ(found.at(name).shape(), tensor.shape()) << name;
       ASSERT_EQ(found.at(name).dtype(), DType::f64) << name;

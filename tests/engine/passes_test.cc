@@ -80,7 +80,7 @@ Graph product_of_bytes(bool quantized_input) {
       .create({"y"});
 }
 
-struct Case {
+struct PassesCase {
   std::string name;
   std::string pass;
   std::function<Graph()> graph;
@@ -91,7 +91,7 @@ struct Case {
 
 const Attributes kTransposed{{"transB", std::int64_t{1}}};
 
-const Case kCases[] = {
+const PassesCase kPassesCases[] = {
     {"Conv", "fold_batch_norm",
      [] {
        return conv_norm({}, {3, 4, 3, 3}, 3, false);
@@ -301,7 +301,7 @@ const Case kCases[] = {
      0, 2},
 };
 
-class EveryPass : public ::testing::TestWithParam<Case> {};
+class EveryPass : public ::testing::TestWithParam<PassesCase> {};
 
 TEST_P(EveryPass, ChangesWhatItShouldAndNoResult) {
   const Graph graph = GetParam().graph();
@@ -317,12 +317,12 @@ TEST_P(EveryPass, SwitchedOffChangesNothing) {
   EXPECT_TRUE(optimized(GetParam().graph(), disabled).notes.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, EveryPass, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, EveryPass, ::testing::ValuesIn(kPassesCases),
                          [](const auto& test) { return test.param.pass + "_" + test.param.name; });
 
 TEST(PassCases, CoverEveryPass) {
   for (const Pass& pass : passes()) {
-    EXPECT_TRUE(std::any_of(std::begin(kCases), std::end(kCases), [&](const Case& one) {
+    EXPECT_TRUE(std::any_of(std::begin(kPassesCases), std::end(kPassesCases), [&](const PassesCase& one) {
       return one.pass == pass.name && one.changes > 0;
     })) << pass.name;
   }

@@ -70,8 +70,8 @@ void expect_equal(const std::map<std::string, Tensor>& a, const std::map<std::st
   }
 }
 
-class ProgramOnEveryBackend : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Backends, ProgramOnEveryBackend, testing::ValuesIn(all_backends()),
+class ProgramOnEveryBackend : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, ProgramOnEveryBackend, ::testing::ValuesIn(all_backends()),
                          [](const auto& test) { return test.param; });
 
 TEST_P(ProgramOnEveryBackend, TwoRunsAreBitEqual) {

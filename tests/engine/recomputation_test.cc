@@ -18,8 +18,8 @@ std::vector<std::string> all_nodes(const Graph& graph) {
   return names;
 }
 
-std::unique_ptr<Execution> execution_of(const Graph& graph, const std::string& backend,
-                                        const std::vector<std::string>& recompute, std::int64_t batch) {
+std::unique_ptr<Execution> recomputing_execution(const Graph& graph, const std::string& backend,
+                                                 const std::vector<std::string>& recompute, std::int64_t batch) {
   CompileOptions options;
   options.mode = Mode::training;
   options.batch = batch;
@@ -32,7 +32,7 @@ std::unique_ptr<Execution> execution_of(const Graph& graph, const std::string& b
   return std::move(execution).value();
 }
 
-void run(Execution& execution) {
+void run_training(Execution& execution) {
   const Graph& graph = execution.program().graph();
   execution.seed(7);
   for (const auto& [name, info] : graph.inputs()) {
@@ -54,7 +54,7 @@ void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& name)
 }
 
 /// A chain of convolutions, normalizations and activations, deep enough that keeping all of it costs.
-Graph deep_graph() {
+Graph deep_recomputed_graph() {
   GraphSketch sketch(DType::f32);
   sketch.input("x", {kBatch, 4, 8, 8});
   std::string last = "x";
@@ -94,14 +94,14 @@ Graph gated_graph() {
   return sketch.node("GlobalAveragePool", {last}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
 }
 
-class Recomputation : public testing::TestWithParam<std::string> {};
+class Recomputation : public ::testing::TestWithParam<std::string> {};
 
 void expect_same_gradients(const Graph& graph, const std::string& backend, const std::vector<std::string>& recompute) {
-  const auto kept = execution_of(graph, backend, {}, 3);
-  const auto made_again = execution_of(graph, backend, recompute, 3);
+  const auto kept = recomputing_execution(graph, backend, {}, 3);
+  const auto made_again = recomputing_execution(graph, backend, recompute, 3);
   for (int step = 0; step < 2; ++step) {
-    run(*kept);
-    run(*made_again);
+    run_training(*kept);
+    run_training(*made_again);
     for (const std::string& name : graph.outputs()) {
       expect_same_bits(made_again->output_tensor(name), kept->output_tensor(name), name);
     }
@@ -115,7 +115,8 @@ void expect_same_gradients(const Graph& graph, const std::string& backend, const
 }
 
 TEST_P(Recomputation, OfEveryNodeGivesTheSameBits) {
-  for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32), deep_graph(), gated_graph()}) {
+  for (const Graph& graph :
+       {tiny_lenet(DType::f32), branching_graph(DType::f32), deep_recomputed_graph(), gated_graph()}) {
     expect_same_gradients(graph, GetParam(), all_nodes(graph));
   }
 }
@@ -130,13 +131,13 @@ TEST_P(Recomputation, OfAnySingleNodeGivesTheSameBits) {
 }
 
 TEST_P(Recomputation, NeedsLessMemory) {
-  const Graph graph = deep_graph();
+  const Graph graph = deep_recomputed_graph();
   std::vector<std::string> all_but_one_cut;
   for (const std::string& name : all_nodes(graph)) {
     if (name != "relu5" && name != "norm5") all_but_one_cut.push_back(name);
   }
-  const Bytes kept = execution_of(graph, GetParam(), {}, 8)->program().memory().arena;
-  const Bytes cut = execution_of(graph, GetParam(), all_but_one_cut, 8)->program().memory().arena;
+  const Bytes kept = recomputing_execution(graph, GetParam(), {}, 8)->program().memory().arena;
+  const Bytes cut = recomputing_execution(graph, GetParam(), all_but_one_cut, 8)->program().memory().arena;
   EXPECT_LT(static_cast<double>(cut), 0.8 * static_cast<double>(kept));
 }
 
@@ -151,9 +152,9 @@ TEST_P(Recomputation, AccumulatedGradientsAreTheSumOfThePasses) {
     options.recompute = all_nodes(graph);
     const auto summed = Execution::create(Program::compile(graph, options).value()).value();
     for (int batch = 0; batch < 2; ++batch) {  // the second starts from zero again
-      run(*single);
+      run_training(*single);
       summed->zero_gradients();
-      for (int pass = 0; pass < 3; ++pass) run(*summed);
+      for (int pass = 0; pass < 3; ++pass) run_training(*summed);
       for (const std::string& name : graph.parameters()) {
         const Tensor one = single->gradient(name), three = summed->gradient(name);
         for (std::size_t i = 0; i < one.as<float>().size(); ++i) {
@@ -165,7 +166,7 @@ TEST_P(Recomputation, AccumulatedGradientsAreTheSumOfThePasses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Recomputation,
-                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         ::testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -56,7 +56,7 @@ Graph residual_network() {
   return sketch.node("GlobalAveragePool", {"r6"}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
 }
 
-std::unique_ptr<Execution> execution_of(const Graph& graph, bool slice, int threads = 1) {
+std::unique_ptr<Execution> sliced_execution(const Graph& graph, bool slice, int threads = 1) {
   CompileOptions options;
   options.mode = Mode::training;
   options.batch = kImages;
@@ -77,7 +77,7 @@ TEST(Slicing, StepEqualsPortable) {
   for (const int threads : {1, 2}) {
     for (const bool slice : {false, true}) {
       SCOPED_TRACE(std::to_string(threads) + " threads" + (slice ? ", sliced" : ""));
-      const auto execution = execution_of(graph, slice, threads);
+      const auto execution = sliced_execution(graph, slice, threads);
       const StepOutcome found = run_step(*execution, 5);
       expect_close(found, expected, 1e-4);
       const StepOutcome again = run_step(*execution, 5);
@@ -105,7 +105,7 @@ TEST(Slicing, InferenceEqualsPortable) {
 }
 
 TEST(Slicing, IsProfiledByStep) {
-  const auto execution = execution_of(residual_network(), true);
+  const auto execution = sliced_execution(residual_network(), true);
   const auto times = execution->profile_steps(2);
   EXPECT_EQ(times.size(), execution->program().forward_steps().size() + execution->program().backward_steps().size());
 }

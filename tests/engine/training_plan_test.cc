@@ -24,7 +24,7 @@ Graph deep_graph(int depth) {
   return sketch.node("GlobalAveragePool", {last}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
 }
 
-CompileOptions training(std::int64_t batch, const std::string& backend) {
+CompileOptions training_within(std::int64_t batch, const std::string& backend) {
   CompileOptions options;
   options.mode = Mode::training;
   options.batch = batch;
@@ -32,10 +32,10 @@ CompileOptions training(std::int64_t batch, const std::string& backend) {
   return options;
 }
 
-class TrainingPlanOf : public testing::TestWithParam<std::string> {};
+class TrainingPlanOf : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TrainingPlanOf, ALargeBudgetIsTheWholeBatchAtOnce) {
-  const auto plan = plan_training(deep_graph(12), training(16, GetParam()), Bytes{1} << 40);
+  const auto plan = plan_training(deep_graph(12), training_within(16, GetParam()), Bytes{1} << 40);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->micro_batch, 16);
   EXPECT_EQ(plan->micro_batches(), 1);
@@ -47,12 +47,12 @@ TEST_P(TrainingPlanOf, ALargeBudgetIsTheWholeBatchAtOnce) {
 
 TEST_P(TrainingPlanOf, LessMemoryCostsTimeAndIsKept) {
   const Graph graph = deep_graph(12);
-  const auto all = plan_training(graph, training(16, GetParam()), Bytes{1} << 40);
+  const auto all = plan_training(graph, training_within(16, GetParam()), Bytes{1} << 40);
   ASSERT_TRUE(all.ok());
   double before = 1;
   for (const int percent : {80, 60, 45, 35, 25}) {
     const Bytes budget = all->unlimited * percent / 100;
-    const auto plan = plan_training(graph, training(16, GetParam()), budget);
+    const auto plan = plan_training(graph, training_within(16, GetParam()), budget);
     ASSERT_TRUE(plan.ok()) << percent << ": " << plan.error().message;
     EXPECT_LE(plan->program->memory().total(), budget) << percent;
     EXPECT_GE(plan->slowdown, before) << percent;
@@ -65,12 +65,12 @@ TEST_P(TrainingPlanOf, LessMemoryCostsTimeAndIsKept) {
 
 TEST_P(TrainingPlanOf, TooLittleMemoryIsRefusedAndTheLeastThatDoesIsKnown) {
   const Graph graph = deep_graph(12);
-  const auto refused = plan_training(graph, training(16, GetParam()), 1000);
+  const auto refused = plan_training(graph, training_within(16, GetParam()), 1000);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::resource_exhausted);
-  const auto least = least_training_memory(graph, training(16, GetParam()));
+  const auto least = least_training_memory(graph, training_within(16, GetParam()));
   ASSERT_TRUE(least.ok()) << least.error().message;
-  const auto plan = plan_training(graph, training(16, GetParam()), *least);
+  const auto plan = plan_training(graph, training_within(16, GetParam()), *least);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->micro_batch, 1);
   EXPECT_LE(plan->program->memory().total(), *least);
@@ -78,15 +78,15 @@ TEST_P(TrainingPlanOf, TooLittleMemoryIsRefusedAndTheLeastThatDoesIsKnown) {
 
 TEST_P(TrainingPlanOf, AChainWithSkipsFitsToo) {
   const Graph graph = branching_graph(DType::f32);
-  const auto all = plan_training(graph, training(32, GetParam()), Bytes{1} << 40);
+  const auto all = plan_training(graph, training_within(32, GetParam()), Bytes{1} << 40);
   ASSERT_TRUE(all.ok());
-  const auto plan = plan_training(graph, training(32, GetParam()), all->unlimited / 2);
+  const auto plan = plan_training(graph, training_within(32, GetParam()), all->unlimited / 2);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_LE(plan->program->memory().total(), all->unlimited / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, TrainingPlanOf,
-                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         ::testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -17,7 +17,7 @@ Graph split_in_three(const std::string& used) {
       .create({"y"});
 }
 
-class UnusedOutput : public testing::TestWithParam<std::string> {};
+class UnusedOutput : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(UnusedOutput, HasGradientZero) {
   for (const std::string& backend : backend_names()) {
@@ -26,7 +26,7 @@ TEST_P(UnusedOutput, HasGradientZero) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Used, UnusedOutput, testing::Values("a", "b", "c"),
+INSTANTIATE_TEST_SUITE_P(Used, UnusedOutput, ::testing::Values("a", "b", "c"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

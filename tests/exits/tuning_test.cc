@@ -126,12 +126,12 @@ TEST(TuneExits, SendsNoMoreThanItMay) {
 
 /// Twelve exits: the search would take hours.
 TEST(TuneExits, IsStopped) {
-  constexpr std::size_t kExits = 12;
+  constexpr std::size_t kTunedExits = 12;
   Random random(5);
-  ExitRecords records{.exits = kExits, .entropies = {}, .correct = {}, .seconds = {}, .passed = {}};
-  records.passed.assign(kExits, 4);
-  records.seconds.assign(kExits, {{1, 1e-6}});
-  for (std::size_t i = 0; i < 1000 * kExits; ++i) {
+  ExitRecords records{.exits = kTunedExits, .entropies = {}, .correct = {}, .seconds = {}, .passed = {}};
+  records.passed.assign(kTunedExits, 4);
+  records.seconds.assign(kTunedExits, {{1, 1e-6}});
+  for (std::size_t i = 0; i < 1000 * kTunedExits; ++i) {
     records.entropies.push_back(static_cast<float>(random.uniform()));
     records.correct.push_back(1);
   }

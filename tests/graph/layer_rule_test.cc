@@ -9,7 +9,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-struct Case {
+struct LayerCase {
   const char* name;
   const char* op;
   std::vector<Shape> inputs;
@@ -19,10 +19,10 @@ struct Case {
   std::map<std::size_t, Tensor> constants = {};
 };
 
-class LayerRule : public ::testing::TestWithParam<Case> {};
+class LayerRule : public ::testing::TestWithParam<LayerCase> {};
 
 TEST_P(LayerRule, GivesTheShapeOrTheReason) {
-  const Case& c = GetParam();
+  const LayerCase& c = GetParam();
   const auto shape = testing::infer_one(testing::make_node("", c.op, {}, {}, c.attributes), c.inputs, c.constants);
   if (*c.message == '\0') {
     ASSERT_TRUE(shape.ok()) << shape.error().message;
@@ -35,7 +35,7 @@ TEST_P(LayerRule, GivesTheShapeOrTheReason) {
 
 constexpr std::int64_t kOne = 1, kFive = 5;
 
-const Case kTransposes[] = {
+const LayerCase kTransposes[] = {
     {"Plain", "ConvTranspose", {{kBatch, 4, 3, 5}, {4, 2, 3, 2}, {2}}, {}, {kBatch, 2, 5, 6}},
     {"Grouped", "ConvTranspose", {{1, 4, 3}, {4, 2, 3}}, {{"group", std::int64_t{2}}}, {1, 4, 5}},
     {"OutputPadding",
@@ -58,7 +58,7 @@ const Case kTransposes[] = {
     {"OtherBias", "ConvTranspose", {{1, 4, 4}, {4, 2, 3}, {4}}, {}, {}, "bias has shape [4], expected [2]"},
 };
 
-const Case kNormalizations[] = {
+const LayerCase kNormalizations[] = {
     {"Batch", "BatchNormalization", {{kBatch, 3, 4}, {3}, {3}, {3}, {3}}, {}, {kBatch, 3, 4}},
     {"BatchOtherScale",
      "BatchNormalization",
@@ -90,7 +90,7 @@ const Shape kX{7, kBatch, 3};
 const Tensor kLengths = Tensor::of<std::int32_t>({2}, {7, 7});
 const Tensor kUnequalLengths = Tensor::of<std::int32_t>({2}, {7, 5});
 
-const Case kRecurrent[] = {
+const LayerCase kRecurrent[] = {
     {"Lstm", "LSTM", {kX, {1, 8, 3}, {1, 8, 2}}, {}, {7, 1, kBatch, 2}},
     {"Gru",
      "GRU",
@@ -130,7 +130,7 @@ const Case kRecurrent[] = {
     {"CoupledGates", "LSTM", {kX, {1, 8, 3}, {1, 8, 2}}, {{"input_forget", kOne}}, {}, "input_forget is not supported"},
 };
 
-std::string case_name(const ::testing::TestParamInfo<Case>& instance) {
+std::string case_name(const ::testing::TestParamInfo<LayerCase>& instance) {
   return instance.param.name;
 }
 

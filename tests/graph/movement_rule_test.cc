@@ -13,7 +13,7 @@ using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 using Constants = std::map<std::size_t, Tensor>;
 
-struct Case {
+struct MovementCase {
   const char* name;
   const char* op;
   std::vector<Shape> inputs;
@@ -45,10 +45,10 @@ Attributes mode(const char* value) {
   return {{"mode", std::string(value)}};
 }
 
-class MovementRule : public ::testing::TestWithParam<Case> {};
+class MovementRule : public ::testing::TestWithParam<MovementCase> {};
 
 TEST_P(MovementRule, GivesTheShapeOrTheReason) {
-  const Case& c = GetParam();
+  const MovementCase& c = GetParam();
   const auto shape = testing::infer_one(testing::make_node("", c.op, {}, {}, c.attributes), c.inputs, c.constants);
   if (*c.message == '\0') {
     ASSERT_TRUE(shape.ok()) << shape.error().message;
@@ -60,7 +60,7 @@ TEST_P(MovementRule, GivesTheShapeOrTheReason) {
   }
 }
 
-const Case kJoin[] = {
+const MovementCase kJoin[] = {
     {"Concat", "Concat", {{kBatch, 3, 4}, {kBatch, 5, 4}}, axis(-2), {}, {kBatch, 8, 4}},
     {"ConcatBatchInside", "Concat", {{3, kBatch}, {4, kBatch}}, axis(0), {}, {7, kBatch}},
     {"ConcatAlongBatch", "Concat", {{kBatch, 3}, {kBatch, 3}}, axis(0), {}, {}, "joined along its batch"},
@@ -75,7 +75,7 @@ const Case kJoin[] = {
     {"SplitCount", "Split", {{4, 6}, {}}, axis(1), {{1, ints({3, 3})}}, {}, "for 1 outputs"},
 };
 
-const Case kCut[] = {
+const MovementCase kCut[] = {
     {"Slice", "Slice", {{kBatch, 9}, {}, {}, {}, {}}, {}, range({1}, {8}, {1}, {3}), {kBatch, 3}},
     {"SliceBackwards", "Slice", {{9}, {}, {}, {}, {}}, {}, range({-1}, {-kMost}, {0}, {-2}), {5}},
     {"SliceNothing", "Slice", {{9}, {}, {}, {}, {}}, {}, range({5}, {5}, {0}, {1}), {0}},
@@ -95,7 +95,7 @@ const Case kCut[] = {
     {"PadMode", "Pad", {{2, 3}, {}}, mode("wrap"), {{1, ints({0, 0, 0, 0})}}, {}, "mode is 'wrap'"},
 };
 
-const Case kTurn[] = {
+const MovementCase kTurn[] = {
     {"Transpose", "Transpose", {{kBatch, 3, 4}}, {{"perm", Ints{2, 0, 1}}}, {}, {4, kBatch, 3}},
     {"TransposeDefault", "Transpose", {{kBatch, 3, 4}}, {}, {}, {4, 3, kBatch}},
     {"TransposeTwice", "Transpose", {{2, 3, 4}}, {{"perm", Ints{0, 0, 1}}}, {}, {}, "no permutation"},
@@ -113,7 +113,7 @@ const Case kTurn[] = {
     {"GatherBatch", "Gather", {{kBatch, 3}, {}}, {}, {{1, ints({0})}}, {}, "gathered along its batch"},
 };
 
-const Case kResize[] = {
+const MovementCase kResize[] = {
     {"Scales",
      "Resize",
      {{kBatch, 2, 3, 5}, {}, {}},
@@ -146,7 +146,7 @@ const Case kResize[] = {
      "mode is 'lanczos'"},
 };
 
-const Case kShape[] = {
+const MovementCase kMovementShape[] = {
     {"Squeeze", "Squeeze", {{1, kBatch, 1, 3}}, {}, {}, {kBatch, 3}},
     {"SqueezeAxis", "Squeeze", {{1, kBatch, 1, 3}, {}}, {}, {{1, ints({-2})}}, {1, kBatch, 3}},
     {"SqueezeLarger", "Squeeze", {{1, 3}, {}}, {}, {{1, ints({1})}}, {}, "its size is not 1"},
@@ -164,15 +164,15 @@ const Case kShape[] = {
     {"DropoutRatio", "Dropout", {{kBatch}, {}}, {}, {{1, reals({1.5f})}}, {}, "less than 1"},
 };
 
-std::string case_name(const ::testing::TestParamInfo<Case>& instance) {
+std::string movement_case_name(const ::testing::TestParamInfo<MovementCase>& instance) {
   return instance.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Join, MovementRule, ::testing::ValuesIn(kJoin), case_name);
-INSTANTIATE_TEST_SUITE_P(Cut, MovementRule, ::testing::ValuesIn(kCut), case_name);
-INSTANTIATE_TEST_SUITE_P(Turn, MovementRule, ::testing::ValuesIn(kTurn), case_name);
-INSTANTIATE_TEST_SUITE_P(Resize, MovementRule, ::testing::ValuesIn(kResize), case_name);
-INSTANTIATE_TEST_SUITE_P(Shape, MovementRule, ::testing::ValuesIn(kShape), case_name);
+INSTANTIATE_TEST_SUITE_P(Join, MovementRule, ::testing::ValuesIn(kJoin), movement_case_name);
+INSTANTIATE_TEST_SUITE_P(Cut, MovementRule, ::testing::ValuesIn(kCut), movement_case_name);
+INSTANTIATE_TEST_SUITE_P(Turn, MovementRule, ::testing::ValuesIn(kTurn), movement_case_name);
+INSTANTIATE_TEST_SUITE_P(Resize, MovementRule, ::testing::ValuesIn(kResize), movement_case_name);
+INSTANTIATE_TEST_SUITE_P(Shape, MovementRule, ::testing::ValuesIn(kMovementShape), movement_case_name);
 
 }  // namespace
 }  // namespace mangrove

@@ -12,7 +12,7 @@
 namespace mangrove {
 namespace {
 
-std::string small_model() {
+std::string hostile_model() {
   return encode_onnx(Graph::create(testing::small_network()).value());
 }
 
@@ -25,7 +25,7 @@ void use(const Graph& graph) {
 }
 
 TEST(OnnxHostile, EveryTruncationIsAnErrorOrLosesMetadataOnly) {
-  const std::string whole = small_model();
+  const std::string whole = hostile_model();
   const Graph graph = parse_onnx(whole).value();
   int read = 0;
   for (std::size_t length = 0; length < whole.size(); ++length) {
@@ -41,7 +41,7 @@ TEST(OnnxHostile, EveryTruncationIsAnErrorOrLosesMetadataOnly) {
 
 onnx::ModelProto small_proto() {
   onnx::ModelProto model;
-  EXPECT_TRUE(model.ParseFromString(small_model()));
+  EXPECT_TRUE(model.ParseFromString(hostile_model()));
   return model;
 }
 
@@ -71,13 +71,13 @@ TEST(OnnxHostile, ShapesHaveAnEnd) {
 TEST(OnnxHostile, FieldsInFieldsHaveAnEnd) {
   const std::string groups(1'000'000, '\x7b');  // each begins a group, none ends
   EXPECT_EQ(parse_onnx(groups).code(), Code::data_loss);
-  EXPECT_EQ(parse_onnx(small_model() + groups).code(), Code::data_loss);
+  EXPECT_EQ(parse_onnx(hostile_model() + groups).code(), Code::data_loss);
 }
 
 class OnnxFlips : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(OnnxFlips, NeverCrash) {
-  const std::string whole = small_model();
+  const std::string whole = hostile_model();
   Random random(GetParam());
   for (int trial = 0; trial < 400; ++trial) {
     std::string bytes = whole;

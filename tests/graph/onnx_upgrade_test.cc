@@ -38,7 +38,7 @@ Node old_node(const std::string& op, Attributes attributes, std::vector<std::str
   return testing::make_node("old", op, std::move(inputs), std::move(outputs), std::move(attributes));
 }
 
-Ints integers(const Graph& graph, std::size_t input) {
+Ints integer_tensor(const Graph& graph, std::size_t input) {
   const auto values = graph.initializers().at(graph.nodes()[0].inputs.at(input)).as<std::int64_t>();
   return {values.begin(), values.end()};
 }
@@ -47,7 +47,7 @@ float real(const Graph& graph, std::size_t input) {
   return graph.initializers().at(graph.nodes()[0].inputs.at(input)).as<float>()[0];
 }
 
-struct Case {
+struct OnnxUpgradeCase {
   std::string name;
   Node node;
   std::int64_t opset;
@@ -57,7 +57,7 @@ struct Case {
 
 const Shape kImage{2, 3, 4, 6};
 
-const Case kCases[] = {
+const OnnxUpgradeCase kCases[] = {
     {"Clip", old_node("Clip", {{"min", -1.0f}, {"max", 6.0f}}), 10, kImage, kImage,
      [](const Graph& g) {
        EXPECT_EQ(real(g, 1), -1);
@@ -85,7 +85,7 @@ const Case kCases[] = {
     {"SqueezeAll", old_node("Squeeze", {}), 7, {2, 1, 4}, {2, 4}},
     {"Unsqueeze", old_node("Unsqueeze", {{"axes", Ints{0, 2}}}), 12, {2, 4}, {1, 2, 1, 4}},
     {"TopK", old_node("TopK", {{"k", std::int64_t{2}}, {"axis", std::int64_t{1}}}, {"x"}, {"y", "i"}), 9, {2, 5}, {2, 2},
-     [](const Graph& g) { EXPECT_EQ(integers(g, 1), Ints{2}); }},
+     [](const Graph& g) { EXPECT_EQ(integer_tensor(g, 1), Ints{2}); }},
     {"Upsample", old_node("Upsample", {{"mode", std::string("nearest")}, {"scales", std::vector<float>{1, 1, 2, 3}}}), 7,
      kImage, {2, 3, 8, 18},
      [](const Graph& g) {
@@ -120,10 +120,10 @@ const Case kCases[] = {
      [](const Graph& g) { EXPECT_EQ(g.nodes().size(), 1u); }},
 };
 
-class OldForm : public ::testing::TestWithParam<Case> {};
+class OldForm : public ::testing::TestWithParam<OnnxUpgradeCase> {};
 
 TEST_P(OldForm, BecomesOpset17) {
-  const Case& test = GetParam();
+  const OnnxUpgradeCase& test = GetParam();
   const auto graph = load(test.node, test.x, test.opset);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(graph->value("y").shape, test.y);

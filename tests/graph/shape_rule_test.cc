@@ -11,7 +11,7 @@ using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 using Constants = std::map<std::size_t, Tensor>;
 
-struct Case {
+struct ShapeCase {
   const char* name;
   const char* op;
   std::vector<Shape> inputs;
@@ -35,10 +35,10 @@ Attributes padded(const char* mode, Ints kernel, Ints strides) {
   return {{"kernel_shape", std::move(kernel)}, {"strides", std::move(strides)}, {"auto_pad", std::string(mode)}};
 }
 
-class ShapeRule : public ::testing::TestWithParam<Case> {};
+class ShapeRule : public ::testing::TestWithParam<ShapeCase> {};
 
 TEST_P(ShapeRule, GivesTheShapeOrTheReason) {
-  const Case& c = GetParam();
+  const ShapeCase& c = GetParam();
   const auto shape = testing::infer_one(testing::make_node("", c.op, {}, {}, c.attributes), c.inputs, c.constants);
   if (*c.message == '\0') {
     ASSERT_TRUE(shape.ok()) << shape.error().message;
@@ -56,7 +56,7 @@ Attributes rounded_up(Ints kernel, Ints strides, Ints pads) {
   return attributes;
 }
 
-const Case kConv[] = {
+const ShapeCase kConv[] = {
     {"Plain", "Conv", {{kBatch, 3, 9, 7}, {8, 3, 3, 3}, {8}}, {}, {}, {kBatch, 8, 7, 5}},
     {"OddPads", "Conv", {{2, 3, 9, 7}, {8, 3, 3, 2}}, window({3, 2}, {2, 3}, {1, 0, 2, 1}), {}, {2, 8, 5, 3}},
     {"Dilated", "Conv", {{1, 1, 9, 9}, {1, 1, 3, 3}}, {{"dilations", Ints{2, 4}}}, {}, {1, 1, 5, 1}},
@@ -100,7 +100,7 @@ const Case kConv[] = {
     {"BiasOfOtherLength", "Conv", {{1, 1, 4, 4}, {2, 1, 3, 3}, {3}}, {}, {}, {}, "bias has shape [3], expected [2]"},
 };
 
-const Case kPool[] = {
+const ShapeCase kPool[] = {
     {"Max", "MaxPool", {{kBatch, 3, 24, 24}}, window({2, 2}, {2, 2}, {0, 0, 0, 0}), {}, {kBatch, 3, 12, 12}},
     {"MaxOdd", "MaxPool", {{kBatch, 3, 7, 5}}, window({3, 2}, {2, 1}, {1, 0, 1, 1}), {}, {kBatch, 3, 4, 5}},
     {"Average", "AveragePool", {{1, 3, 8, 8}}, {{"kernel_shape", Ints{3, 3}}}, {}, {1, 3, 6, 6}},
@@ -122,7 +122,7 @@ const Case kPool[] = {
     {"GlobalMatrix", "GlobalMaxPool", {{1, 3}}, {}, {}, {}, "expected [N, C, ...]"},
 };
 
-const Case kMatrix[] = {
+const ShapeCase kMatrix[] = {
     {"Gemm", "Gemm", {{kBatch, 4}, {4, 3}, {3}}, {}, {}, {kBatch, 3}},
     {"GemmTransposed",
      "Gemm",
@@ -152,7 +152,7 @@ const Case kMatrix[] = {
     {"MatMulOverBatch", "MatMul", {{4, kBatch}, {kBatch, 3}}, {}, {}, {}, "the batch would be summed over"},
 };
 
-const Case kElementwise[] = {
+const ShapeCase kElementwise[] = {
     {"AddSame", "Add", {{kBatch, 3, 2}, {kBatch, 3, 2}}, {}, {}, {kBatch, 3, 2}},
     {"AddBias", "Add", {{kBatch, 3, 2}, {3, 1}}, {}, {}, {kBatch, 3, 2}},
     {"AddBoth", "Add", {{4, 1, 2}, {5, 1}}, {}, {}, {4, 5, 2}},
@@ -167,7 +167,7 @@ const Case kElementwise[] = {
     {"SoftmaxOverBatch", "Softmax", {{kBatch}}, {}, {}, {}, "no dimension to normalise"},
 };
 
-const Case kShape[] = {
+const ShapeCase kShapeRuleShape[] = {
     {"Flatten", "Flatten", {{kBatch, 50, 4, 4}}, {}, {}, {kBatch, 800}},
     {"FlattenAxis", "Flatten", {{2, 3, 4, 5}}, {{"axis", std::int64_t{-1}}}, {}, {24, 5}},
     {"FlattenAll", "Flatten", {{2, 3, 4, 5}}, {{"axis", std::int64_t{0}}}, {}, {1, 120}},
@@ -212,15 +212,15 @@ const Case kShape[] = {
     {"DropoutOpenRatio", "Dropout", {{kBatch, 3}, Shape{}}, {}, {}, {}, "ratio (input 1) must be a constant"},
 };
 
-std::string case_name(const ::testing::TestParamInfo<Case>& instance) {
+std::string shape_case_name(const ::testing::TestParamInfo<ShapeCase>& instance) {
   return instance.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Conv, ShapeRule, ::testing::ValuesIn(kConv), case_name);
-INSTANTIATE_TEST_SUITE_P(Pool, ShapeRule, ::testing::ValuesIn(kPool), case_name);
-INSTANTIATE_TEST_SUITE_P(Matrix, ShapeRule, ::testing::ValuesIn(kMatrix), case_name);
-INSTANTIATE_TEST_SUITE_P(Elementwise, ShapeRule, ::testing::ValuesIn(kElementwise), case_name);
-INSTANTIATE_TEST_SUITE_P(Shape, ShapeRule, ::testing::ValuesIn(kShape), case_name);
+INSTANTIATE_TEST_SUITE_P(Conv, ShapeRule, ::testing::ValuesIn(kConv), shape_case_name);
+INSTANTIATE_TEST_SUITE_P(Pool, ShapeRule, ::testing::ValuesIn(kPool), shape_case_name);
+INSTANTIATE_TEST_SUITE_P(Matrix, ShapeRule, ::testing::ValuesIn(kMatrix), shape_case_name);
+INSTANTIATE_TEST_SUITE_P(Elementwise, ShapeRule, ::testing::ValuesIn(kElementwise), shape_case_name);
+INSTANTIATE_TEST_SUITE_P(Shape, ShapeRule, ::testing::ValuesIn(kShapeRuleShape), shape_case_name);
 
 }  // namespace
 }  // namespace mangrove

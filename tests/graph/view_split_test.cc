@@ -13,7 +13,7 @@ using testing::make_node;
 
 /// Rows of an image of 1 x 2 x 2, of which each makes a class score ("a1", "b1"); the first exit is their sum. The last
 /// is made of what comes before the scores ("a0", "b0"), and of the first score.
-GraphParts two_views() {
+GraphParts graph_of_two_views() {
   const auto integers = [](std::int64_t value) { return Tensor::of<std::int64_t>(Shape{1}, {value}); };
   GraphParts parts;
   parts.name = "two";
@@ -47,7 +47,7 @@ std::vector<std::string> operators_of(const Graph& graph) {
 using Names = std::vector<std::string>;
 
 TEST(ViewSplit, PartsAreWhatIsMadeOfOneViewAndWhatIsMadeOfSeveral) {
-  const auto split = split_views(Graph::create(two_views()).value());
+  const auto split = split_views(Graph::create(graph_of_two_views()).value());
   ASSERT_TRUE(split.ok()) << split.error().message;
   ASSERT_EQ(split->devices.size(), 2u);
   const ViewSplit::Device &first = split->devices[0], &second = split->devices[1];
@@ -77,16 +77,16 @@ TEST(ViewSplit, NetworksThatCannotBeSplitAreRefused) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   has(error(testing::small_network()), "does not take its image apart");
-  GraphParts one_exit = two_views();
+  GraphParts one_exit = graph_of_two_views();
   one_exit.outputs = {"e2"};
   has(error(one_exit), "has no early exits");
-  GraphParts whole = two_views();
+  GraphParts whole = graph_of_two_views();
   whole.nodes.push_back(make_node("all", "Flatten", {"x"}, {"all"}));
   has(error(whole), "reads its image in 'all' too");
-  GraphParts unused = two_views();
+  GraphParts unused = graph_of_two_views();
   unused.nodes.push_back(make_node("third", "Slice", {"x", "0", "2", "2"}, {"t"}));
   has(error(unused), "has a view 'third' that no exit needs");
-  GraphParts of_one = two_views();
+  GraphParts of_one = graph_of_two_views();
   of_one.outputs = {"a1", "e2"};
   has(error(of_one), "has an exit 'a1' that is made of view 'upper' alone");
   of_one.outputs = {"e1", "b0"};
@@ -94,7 +94,7 @@ TEST(ViewSplit, NetworksThatCannotBeSplitAreRefused) {
 }
 
 TEST(ViewSplit, WhatAnOperatorLeavesOutIsNoValue) {
-  GraphParts parts = two_views();
+  GraphParts parts = graph_of_two_views();
   for (Node& node : parts.nodes) {
     if (node.name == "a.relu") node = make_node("a.relu", "Dropout", {"a0"}, {"a1", ""});
     if (node.name == "b.relu") node = make_node("b.relu", "Clip", {"b0", "", ""}, {"b1"});

@@ -14,19 +14,19 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 
-const WallTime kNow = WallTime(days(30'000));  // after any day on which this is built
+const WallTime kIdentityNow = WallTime(days(30'000));  // after any day on which this is built
 const Subject kPi{Role::node, "pi"};
 
 TEST(Identity, IsBelievedByThoseOfItsAuthority) {
-  const Authority authority = Authority::make(kNow);
-  const Identity pi = Identity::make(authority, kPi, kNow);
-  EXPECT_TRUE(pi.check(kNow).ok()) << pi.check(kNow).error().message;
+  const Authority authority = Authority::make(kIdentityNow);
+  const Identity pi = Identity::make(authority, kPi, kIdentityNow);
+  EXPECT_TRUE(pi.check(kIdentityNow).ok()) << pi.check(kIdentityNow).error().message;
   EXPECT_TRUE(pi.believes(authority.certificate().hash()));
   EXPECT_EQ(*pi.certificate().subject(), kPi);
 }
 
 TEST(Identity, IsReadAsItWasWrittenInAnyOrder) {
-  const Identity pi = Identity::make(Authority::make(kNow), kPi, kNow);
+  const Identity pi = Identity::make(Authority::make(kIdentityNow), kPi, kIdentityNow);
   for (const std::string& text : {pi.pem(), pi.authorities_pem() + pi.certificate().pem() + pi.key().pem()}) {
     const auto read = Identity::parse(text);
     ASSERT_TRUE(read.ok()) << read.error().message;
@@ -36,60 +36,60 @@ TEST(Identity, IsReadAsItWasWrittenInAnyOrder) {
 }
 
 TEST(Identity, ExpiresAfterThirtyDaysAtMost) {
-  const Identity pi = Identity::make(Authority::make(kNow), kPi, kNow);
-  EXPECT_TRUE(pi.check(kNow + days(29)).ok());
-  const Status late = pi.check(kNow + days(31));
+  const Identity pi = Identity::make(Authority::make(kIdentityNow), kPi, kIdentityNow);
+  EXPECT_TRUE(pi.check(kIdentityNow + days(29)).ok());
+  const Status late = pi.check(kIdentityNow + days(31));
   EXPECT_EQ(late.code(), Code::permission_denied);
-  EXPECT_NE(late.error().message.find("expired on " + to_text(kNow + days(30))), std::string::npos)
+  EXPECT_NE(late.error().message.find("expired on " + to_text(kIdentityNow + days(30))), std::string::npos)
       << late.error().message;
 }
 
 TEST(Identity, IsDueAfterTwoThirdsOfItsLifeAndNotWithAllOthers) {
-  const Authority authority = Authority::make(kNow);
+  const Authority authority = Authority::make(kIdentityNow);
   int due = 0;
   for (int i = 0; i < 20; ++i) {
-    const Identity pi = Identity::make(authority, kPi, kNow);
-    EXPECT_FALSE(pi.is_due_for_renewal(kNow + days(20) - hours(1)));
-    EXPECT_TRUE(pi.is_due_for_renewal(kNow + days(22) + hours(13)));
-    due += pi.is_due_for_renewal(kNow + days(21) + hours(6)) ? 1 : 0;
+    const Identity pi = Identity::make(authority, kPi, kIdentityNow);
+    EXPECT_FALSE(pi.is_due_for_renewal(kIdentityNow + days(20) - hours(1)));
+    EXPECT_TRUE(pi.is_due_for_renewal(kIdentityNow + days(22) + hours(13)));
+    due += pi.is_due_for_renewal(kIdentityNow + days(21) + hours(6)) ? 1 : 0;
   }
   EXPECT_GT(due, 0);
   EXPECT_LT(due, 20);
 }
 
 TEST(Identity, AClockThatIsBehindIsNamed) {
-  const Identity pi = Identity::make(Authority::make(kNow), kPi, kNow);
-  const Status early = pi.check(kNow - days(1));
+  const Identity pi = Identity::make(Authority::make(kIdentityNow), kPi, kIdentityNow);
+  const Status early = pi.check(kIdentityNow - days(1));
   EXPECT_EQ(early.code(), Code::permission_denied);
   EXPECT_NE(early.error().message.find("is the clock right?"), std::string::npos) << early.error().message;
 }
 
 TEST(Identity, NeverOutlivesItsAuthority) {
-  const Authority authority = Authority::make(kNow);
-  const Identity pi = Identity::make(authority, kPi, kNow + days(3640));
+  const Authority authority = Authority::make(kIdentityNow);
+  const Identity pi = Identity::make(authority, kPi, kIdentityNow + days(3640));
   EXPECT_EQ(pi.certificate().valid_to(), authority.certificate().valid_to());
 }
 
 TEST(Identity, AnotherAuthorityIsNotBelieved) {
-  const Identity pi = Identity::make(Authority::make(kNow), kPi, kNow);
-  const Authority other = Authority::make(kNow);
-  const Status checked = check_chain({pi.certificate()}, {other.certificate()}, kNow);
+  const Identity pi = Identity::make(Authority::make(kIdentityNow), kPi, kIdentityNow);
+  const Authority other = Authority::make(kIdentityNow);
+  const Status checked = check_chain({pi.certificate()}, {other.certificate()}, kIdentityNow);
   EXPECT_EQ(checked.code(), Code::permission_denied);
   EXPECT_NE(checked.error().message.find("another certificate authority"), std::string::npos)
       << checked.error().message;
 }
 
 TEST(Identity, AMemberSignsNobody) {
-  const Authority authority = Authority::make(kNow);
-  const Identity pi = Identity::make(authority, kPi, kNow);
+  const Authority authority = Authority::make(kIdentityNow);
+  const Identity pi = Identity::make(authority, kPi, kIdentityNow);
   // a key and a certificate as an authority has them, but of a member
   EXPECT_FALSE(Authority::parse(pi.key().pem() + pi.certificate().pem()).ok());
 }
 
 TEST(Identity, APartOfAnotherIsNoticed) {
-  const Authority authority = Authority::make(kNow);
-  const Identity pi = Identity::make(authority, kPi, kNow);
-  const Identity other = Identity::make(authority, kPi, kNow);
+  const Authority authority = Authority::make(kIdentityNow);
+  const Identity pi = Identity::make(authority, kPi, kIdentityNow);
+  const Identity other = Identity::make(authority, kPi, kIdentityNow);
   for (const std::string& text :
        {other.key().pem() + pi.chain_pem(), pi.key().pem() + pi.certificate().pem(), pi.key().pem(), pi.chain_pem(),
         pi.key().pem() + pi.authorities_pem(), std::string("nothing")})
@@ -97,25 +97,25 @@ TEST(Identity, APartOfAnotherIsNoticed) {
 }
 
 TEST(Identity, EveryByteOfACertificateCounts) {
-  const Authority authority = Authority::make(kNow);
-  const Identity pi = Identity::make(authority, kPi, kNow);
+  const Authority authority = Authority::make(kIdentityNow);
+  const Identity pi = Identity::make(authority, kPi, kIdentityNow);
   const std::string good = pi.certificate().pem();
   int believed = 0;
   change_each(good, [&](const std::string& bad) {
     const auto read = parse_certificates(bad);
-    if (read.ok() && check_chain(*read, {authority.certificate()}, kNow).ok()) ++believed;
+    if (read.ok() && check_chain(*read, {authority.certificate()}, kIdentityNow).ok()) ++believed;
   });
   EXPECT_EQ(believed, 0);
 }
 
 TEST(Identity, OthersCannotReadItsFile) {
   const testing::TemporaryFolder folder;
-  const Authority made = *Authority::load_or_make(folder / "authority.pem", kNow);
+  const Authority made = *Authority::load_or_make(folder / "authority.pem", kIdentityNow);
   EXPECT_EQ(fs::status(folder / "authority.pem").permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  const Authority read = *Authority::load_or_make(folder / "authority.pem", kNow);
+  const Authority read = *Authority::load_or_make(folder / "authority.pem", kIdentityNow);
   EXPECT_EQ(read.certificate().hash(), made.certificate().hash());
   fs::permissions(folder / "authority.pem", fs::perms::group_read, fs::perm_options::add);
-  const auto refused = Authority::load_or_make(folder / "authority.pem", kNow);
+  const auto refused = Authority::load_or_make(folder / "authority.pem", kIdentityNow);
   EXPECT_EQ(refused.code(), Code::permission_denied);
   EXPECT_NE(refused.error().message.find("chmod 600 " + (folder / "authority.pem").string()), std::string::npos);
 }
@@ -134,9 +134,9 @@ TEST(Authority, IsNotMadeByAClockThatCannotBeRight) {
 
 TEST(Authority, ADamagedFileIsNotReplaced) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(Authority::load_or_make(folder / "authority.pem", kNow).ok());
+  ASSERT_TRUE(Authority::load_or_make(folder / "authority.pem", kIdentityNow).ok());
   fs::resize_file(folder / "authority.pem", 100);
-  EXPECT_EQ(Authority::load_or_make(folder / "authority.pem", kNow).code(), Code::invalid_argument);
+  EXPECT_EQ(Authority::load_or_make(folder / "authority.pem", kIdentityNow).code(), Code::invalid_argument);
   EXPECT_EQ(fs::file_size(folder / "authority.pem"), 100U);
 }
 
@@ -147,7 +147,7 @@ TEST(CertificateRequest, IsReadAsItWasWritten) {
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->subject(), subject);
     EXPECT_EQ(read->public_hash(), key.public_hash());
-    EXPECT_EQ(*Authority::make(kNow).sign(*read, subject, kNow).subject(), subject);
+    EXPECT_EQ(*Authority::make(kIdentityNow).sign(*read, subject, kIdentityNow).subject(), subject);
   }
 }
 
@@ -164,12 +164,12 @@ TEST(CertificateRequest, IsRefusedWhereItWasChanged) {
 }
 
 TEST(Authority, SaysWhatItWasAskedToSay) {
-  const Authority authority = Authority::make(kNow);
+  const Authority authority = Authority::make(kIdentityNow);
   const auto request = CertificateRequest::make(PrivateKey::make(), {Role::admin, "me"});
-  const Certificate signed_one = authority.sign(request, {Role::viewer, "you"}, kNow);
+  const Certificate signed_one = authority.sign(request, {Role::viewer, "you"}, kIdentityNow);
   EXPECT_EQ(*signed_one.subject(), (Subject{Role::viewer, "you"}));
   EXPECT_EQ(signed_one.public_hash(), request.public_hash());
-  EXPECT_NE(signed_one.serial(), authority.sign(request, kPi, kNow).serial());
+  EXPECT_NE(signed_one.serial(), authority.sign(request, kPi, kIdentityNow).serial());
 }
 
 }  // namespace

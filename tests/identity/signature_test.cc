@@ -13,13 +13,13 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 
-const WallTime kNow = WallTime(days(30'000));
+const WallTime kSignatureNow = WallTime(days(30'000));
 const Subject kClara{Role::client, "clara"};
 const std::string kText = "model: 0123\n";
 
 struct SignatureTest : ::testing::Test {
-  const Authority authority = Authority::make(kNow);
-  const Identity clara = Identity::make(authority, kClara, kNow);
+  const Authority authority = Authority::make(kSignatureNow);
+  const Identity clara = Identity::make(authority, kClara, kSignatureNow);
 };
 
 std::string why(const std::string& signature) {
@@ -31,18 +31,18 @@ std::string why(const std::string& signature) {
 
 TEST_F(SignatureTest, SaysWhatWasSignedByWhomAndWhen) {
   for (const std::string& text : {kText, std::string(), std::string("\r\n\0x", 4), std::string(9000, 'a')}) {
-    const auto read = SignedText::parse(*sign_text(clara, text, kNow + hours(1)));
+    const auto read = SignedText::parse(*sign_text(clara, text, kSignatureNow + hours(1)));
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->text, text);
     EXPECT_EQ(read->signer, kClara);
-    EXPECT_EQ(read->time, kNow + hours(1));
+    EXPECT_EQ(read->time, kSignatureNow + hours(1));
     EXPECT_TRUE(read->check({authority.certificate()}).ok());
   }
 }
 
 TEST_F(SignatureTest, OfAnotherAuthorityIsNotTrusted) {
-  const SignedText read = *SignedText::parse(*sign_text(clara, kText, kNow));
-  const Status refused = read.check({Authority::make(kNow).certificate()});
+  const SignedText read = *SignedText::parse(*sign_text(clara, kText, kSignatureNow));
+  const Status refused = read.check({Authority::make(kSignatureNow).certificate()});
   EXPECT_EQ(refused.code(), Code::permission_denied);
   EXPECT_NE(refused.error().message.find("mangrove://client/clara is not trusted"), std::string::npos);
   EXPECT_NE(refused.error().message.find("another certificate authority"), std::string::npos)
@@ -54,26 +54,26 @@ TEST_F(SignatureTest, CountsByTheTimeAtWhichItWasMade) {
   const auto made_at = [&](WallTime time) {
     return SignedText::parse(*sign_text(clara, kText, time))->check({authority.certificate()});
   };
-  ASSERT_LT(clara.certificate().valid_to(), kNow + days(31));
+  ASSERT_LT(clara.certificate().valid_to(), kSignatureNow + days(31));
   // whenever this test runs, the certificate is not valid then
-  EXPECT_TRUE(made_at(kNow + days(29)).ok()) << "what was signed in time stays so";
-  EXPECT_NE(made_at(kNow + days(31)).error().message.find("has expired"), std::string::npos);
-  EXPECT_NE(made_at(kNow - days(1)).error().message.find("valid from"), std::string::npos);
+  EXPECT_TRUE(made_at(kSignatureNow + days(29)).ok()) << "what was signed in time stays so";
+  EXPECT_NE(made_at(kSignatureNow + days(31)).error().message.find("has expired"), std::string::npos);
+  EXPECT_NE(made_at(kSignatureNow - days(1)).error().message.find("valid from"), std::string::npos);
 }
 
 TEST_F(SignatureTest, BringsTheCertificatesUpToTheAuthority) {
-  const Authority next = Authority::make(kNow);
-  const std::string above = authority.vouch_for(next, kNow)->pem();
-  const Identity bob = Identity::make(next, {Role::client, "bob"}, kNow);
+  const Authority next = Authority::make(kSignatureNow);
+  const std::string above = authority.vouch_for(next, kSignatureNow)->pem();
+  const Identity bob = Identity::make(next, {Role::client, "bob"}, kSignatureNow);
   const auto with_chain = Identity::parse(bob.key().pem() + bob.certificate().pem() + above + next.certificate().pem());
   ASSERT_TRUE(with_chain.ok()) << with_chain.error().message;
-  const SignedText read = *SignedText::parse(*sign_text(*with_chain, kText, kNow));
+  const SignedText read = *SignedText::parse(*sign_text(*with_chain, kText, kSignatureNow));
   EXPECT_EQ(read.signer.name, "bob");
   EXPECT_TRUE(read.check({authority.certificate()}).ok()) << read.check({authority.certificate()}).error().message;
 }
 
 TEST_F(SignatureTest, EveryByteCounts) {
-  const std::string good = *sign_text(clara, kText, kNow);
+  const std::string good = *sign_text(clara, kText, kSignatureNow);
   int believed = 0;
   change_each(good, [&](const std::string& bad) {
     const auto read = SignedText::parse(bad);
@@ -85,7 +85,7 @@ TEST_F(SignatureTest, EveryByteCounts) {
 }
 
 TEST_F(SignatureTest, WhatIsNoneIsRefused) {
-  const std::string good = *sign_text(clara, kText, kNow);
+  const std::string good = *sign_text(clara, kText, kSignatureNow);
   for (const std::string& bad :
        {std::string(), std::string("nothing"), std::string("\0\0", 2), good.substr(0, 600), clara.certificate().pem(),
         std::string("-----BEGIN CMS-----\nAAAA\n-----END CMS-----\n"),

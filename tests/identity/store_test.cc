@@ -9,16 +9,16 @@
 namespace mangrove::identity {
 namespace {
 
-const WallTime kNow = WallTime(std::chrono::days(20'000));
+const WallTime kStoreNow = WallTime(std::chrono::days(20'000));
 
 TEST(IdentityStore, FindsThoseOfACluster) {
   const testing::TemporaryFolder folder;
   const IdentityStore store(folder / "identities");
-  const Authority here = Authority::make(kNow), there = Authority::make(kNow);
+  const Authority here = Authority::make(kStoreNow), there = Authority::make(kStoreNow);
   EXPECT_TRUE(store.of_authority(here.certificate().hash())->empty());
-  ASSERT_TRUE(store.save(Identity::make(here, {Role::viewer, "me"}, kNow)).ok());
-  ASSERT_TRUE(store.save(Identity::make(here, {Role::admin, "me"}, kNow)).ok());
-  ASSERT_TRUE(store.save(Identity::make(there, {Role::client, "me"}, kNow)).ok());
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::viewer, "me"}, kStoreNow)).ok());
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::admin, "me"}, kStoreNow)).ok());
+  ASSERT_TRUE(store.save(Identity::make(there, {Role::client, "me"}, kStoreNow)).ok());
   const auto found = store.of_authority(here.certificate().hash());
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 2U);
@@ -30,9 +30,9 @@ TEST(IdentityStore, FindsThoseOfACluster) {
 TEST(IdentityStore, KeepsOneOfEachName) {
   const testing::TemporaryFolder folder;
   const IdentityStore store(folder / "identities");
-  const Authority here = Authority::make(kNow);
-  ASSERT_TRUE(store.save(Identity::make(here, {Role::node, "pi"}, kNow)).ok());
-  const Identity second = Identity::make(here, {Role::node, "pi"}, kNow);
+  const Authority here = Authority::make(kStoreNow);
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::node, "pi"}, kStoreNow)).ok());
+  const Identity second = Identity::make(here, {Role::node, "pi"}, kStoreNow);
   const fs::path path = *store.save(second);
   const auto found = *store.of_authority(here.certificate().hash());
   ASSERT_EQ(found.size(), 1U);
@@ -59,9 +59,9 @@ TEST(IdentityStore, KeepsTheKeyOfAnAttemptToJoin) {
 TEST(IdentityStore, SkipsWhatIsNoneAndRefusesWhatOthersMayRead) {
   const testing::TemporaryFolder folder;
   const IdentityStore store(folder / "identities");
-  const Authority here = Authority::make(kNow);
+  const Authority here = Authority::make(kStoreNow);
   const std::string hash = here.certificate().hash();
-  const fs::path path = *store.save(Identity::make(here, {Role::node, "pi"}, kNow));
+  const fs::path path = *store.save(Identity::make(here, {Role::node, "pi"}, kStoreNow));
   const fs::path other = store.folder() / (hash.substr(0, 8) + ".node.broken.pem");
   std::ofstream(other) << "broken";
   fs::permissions(other, fs::perms::owner_read);

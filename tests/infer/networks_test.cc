@@ -17,10 +17,10 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 12;
+constexpr std::int64_t kNetworksSamples = 12;
 
 /// Boards that keep what they were given from one job to the next.
-class Boards {
+class NetworksBoards {
  public:
   RoleWorld::Outcome infer(const InferJob& job, int nodes) {
     RoleWorld world(nodes + 1);
@@ -40,21 +40,21 @@ class Boards {
 };
 
 double bytes_moved(const RoleWorld::Outcome& outcome) {
-  expect_exact(outcome, kSamples, "run");
+  expect_exact(outcome, kNetworksSamples, "run");
   return json_number(outcome.result(), "model_bytes");
 }
 
 TEST(KeptNetworks, ASecondStartMovesNone) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 2);
+  NetworksBoards boards;
+  const InferJob job = small_job(kNetworksSamples, 2);
   EXPECT_EQ(bytes_moved(boards.infer(job, 2)), 2.0 * static_cast<double>(job.model().size()));
   EXPECT_EQ(bytes_moved(boards.infer(job, 2)), 0);
   EXPECT_EQ(bytes_moved(boards.infer(job, 3)), static_cast<double>(job.model().size())) << "a board that is new";
 }
 
 TEST(KeptNetworks, ADamagedOneIsFetchedAgain) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 2);
+  NetworksBoards boards;
+  const InferJob job = small_job(kNetworksSamples, 2);
   boards.infer(job, 2);
   std::string damaged = job.model();
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
@@ -66,8 +66,8 @@ TEST(KeptNetworks, ADamagedOneIsFetchedAgain) {
 }
 
 TEST(KeptNetworks, AFolderThatCannotBeWrittenIsNoReasonToFail) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 1);
+  NetworksBoards boards;
+  const InferJob job = small_job(kNetworksSamples, 1);
   fs::create_directories(boards.folder(1));
   std::ofstream(boards.folder(1) / "networks") << "a file";
   for (int start = 0; start < 2; ++start)

@@ -12,22 +12,22 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 30;
+constexpr std::int64_t kStrategiesSamples = 30;
 
 double accuracy_alone() {
-  return json_number(infer(small_job(kSamples, 1), 1).result(), "accuracy");
+  return json_number(infer(small_job(kStrategiesSamples, 1), 1).result(), "accuracy");
 }
 
 void expect_like_alone(const RoleWorld::Outcome& outcome, const std::string& where) {
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
-  EXPECT_EQ(json_number(outcome.result(), "images"), kSamples) << where;
+  EXPECT_EQ(json_number(outcome.result(), "images"), kStrategiesSamples) << where;
   EXPECT_DOUBLE_EQ(json_number(outcome.result(), "accuracy"), accuracy_alone()) << where;
   EXPECT_GT(json_number(outcome.result(), "macro_f1"), 0) << where;
   EXPECT_GT(json_number(outcome.result(), "images_per_s"), 0) << where;
 }
 
 TEST(Single, NamesTheNodeThatDidIt) {
-  InferJob job = small_job(kSamples, 0);
+  InferJob job = small_job(kStrategiesSamples, 0);
   job.set_strategy("single");
   const std::string result = infer(job, 3).result();
   EXPECT_NE(result.find(R"("node":"rank-)"), std::string::npos) << result;
@@ -37,7 +37,7 @@ TEST(Single, NamesTheNodeThatDidIt) {
 class OneNetwork : public ::testing::TestWithParam<Strategy> {
  protected:
   static InferJob job() {
-    InferJob job = small_job(kSamples, 0);
+    InferJob job = small_job(kStrategiesSamples, 0);
     job.set_strategy(std::string(GetParam().name));
     return job;
   }
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OneNetwork, ::testing::ValuesIn(with_one_ne
 TEST(Averaging, OfTheSameNetworkIsThatNetwork) {
   for (const int nodes : {1, 2, 5})
     expect_like_alone(
-        infer(ensemble_job("averaging", kSamples,
+        infer(ensemble_job("averaging", kStrategiesSamples,
                            {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs, 3), ensemble_member(kAllGlyphs)}),
               nodes),
         std::to_string(nodes) + " nodes");
@@ -78,10 +78,11 @@ TEST(Ensemble, OfNetworksForTheirClassesDecidesAsOneForAll) {
       ensemble_member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])"),
       ensemble_member(R"(["r","r","r","r","4","5","6","7","8","9"])")};
   for (const int nodes : {1, 2, 3}) {
-    const RoleWorld::Outcome outcome = infer(ensemble_job("ensemble", kSamples, members), nodes);
+    const RoleWorld::Outcome outcome = infer(ensemble_job("ensemble", kStrategiesSamples, members), nodes);
     expect_like_alone(outcome, std::to_string(nodes) + " nodes");
     const std::string result = outcome.result();
-    EXPECT_EQ(json_number(result, "one") + json_number(result, "none") + json_number(result, "several"), kSamples);
+    EXPECT_EQ(json_number(result, "one") + json_number(result, "none") + json_number(result, "several"),
+              kStrategiesSamples);
   }
 }
 
@@ -91,12 +92,14 @@ TEST(Ensemble, LosesNothingWithANode) {
   for (int k = 0; k < 6; ++k) {
     RoleWorld world(3);
     world.die({.rank = 2, .at_send = k});
-    expect_like_alone(infer(ensemble_job("ensemble", kSamples, members), world), "message " + std::to_string(k));
+    expect_like_alone(infer(ensemble_job("ensemble", kStrategiesSamples, members), world),
+                      "message " + std::to_string(k));
   }
 }
 
 TEST(Ensemble, LosesNothingWithAMessage) {
-  InferJob job = ensemble_job("ensemble", kSamples, {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs)});
+  InferJob job =
+      ensemble_job("ensemble", kStrategiesSamples, {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs)});
   job.set_answer_timeout_s(0.2);
   for (int k = 0; k < 5; ++k) {
     RoleWorld world(2);
@@ -109,12 +112,12 @@ TEST(Ensemble, LosesNothingWithAMessage) {
 TEST(Ensemble, RefusesClassesThatNoNetworkKnows) {
   const std::string few = ensemble_member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])");
   for (const std::string strategy : {"ensemble", "averaging"}) {
-    const RoleWorld::Outcome outcome = infer(ensemble_job(strategy, kSamples, {few}), 1);
+    const RoleWorld::Outcome outcome = infer(ensemble_job(strategy, kStrategiesSamples, {few}), 1);
     EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
     EXPECT_NE(outcome.leader.error().message.find("the class '4'"), std::string::npos)
         << outcome.leader.error().message;
   }
-  EXPECT_EQ(infer(ensemble_job("ensemble", kSamples, {}), 1).leader.code(), Code::invalid_argument);
+  EXPECT_EQ(infer(ensemble_job("ensemble", kStrategiesSamples, {}), 1).leader.code(), Code::invalid_argument);
 }
 
 TEST(InferKeys, BelongToStrategiesOfTheTable) {
@@ -138,7 +141,7 @@ TEST(InferKeys, ALeftOutKeyHasItsDefault) {
 
 TEST(InferKeys, AreCheckedOnEveryRank) {
   const auto message_of = [](const std::function<void(InferJob&)>& spoil) {
-    InferJob job = small_job(kSamples, 0);
+    InferJob job = small_job(kStrategiesSamples, 0);
     spoil(job);
     const Status status = check_job(job);
     return status.ok() ? "" : status.error().message;

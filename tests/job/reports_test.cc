@@ -37,7 +37,7 @@ class SomeReports final : public Reports {
   using Reports::send;
 };
 
-class ReportsTest : public testing::Test {
+class ReportsTest : public ::testing::Test {
  protected:
   SteadyClock clock_;
   net::InProcessWorld world_{2};

@@ -36,7 +36,7 @@ Introduction data(const std::string& what) {
 const Introduction kNone{"", "nothing", /*knows_data=*/false};
 
 /// Ranks 1 to 4, whose messages are what the test says.
-class RosterTest : public testing::Test, private Roster::Owner {
+class RosterTest : public ::testing::Test, private Roster::Owner {
  protected:
   Roster& roster() { return roster_; }
 

@@ -80,7 +80,7 @@ class WordWorker final : public WorkerLoop {
   std::deque<net::Message> postponed_;
 };
 
-class WorkerLoopTest : public testing::Test {
+class WorkerLoopTest : public ::testing::Test {
  protected:
   void start(Status prepared = {}, std::vector<net::Tag> from_peers = {}) {
     thread_ = std::jthread([this, prepared, from_peers] {

@@ -14,8 +14,8 @@ namespace {
 
 using Vector = std::vector<float>;
 
-std::unique_ptr<Replica> replica_of(const Graph& graph, const std::string& backend, std::int64_t batch,
-                                    std::int64_t micro_batch) {
+std::unique_ptr<Replica> clipped_replica(const Graph& graph, const std::string& backend, std::int64_t batch,
+                                         std::int64_t micro_batch) {
   auto replica = Replica::create(graph, {.batch = batch, .micro_batch = micro_batch, .backend = backend});
   MG_CHECK_MSG(replica.ok(), replica.ok() ? "" : replica.error().message);
   return std::move(replica).value();
@@ -33,7 +33,7 @@ class ClippedGradientsOn : public ::testing::TestWithParam<std::string> {
 
   /// The gradient of each sample, from a program for one row at a time.
   std::vector<Vector> gradients(const Graph& graph) const {
-    const auto replica = replica_of(graph, GetParam(), 1, 1);
+    const auto replica = clipped_replica(graph, GetParam(), 1, 1);
     std::vector<Vector> all;
     for (std::uint32_t i = 0; i < kSamples; ++i) {
       replica->compute_gradients(batch_of(dataset_, i, 1, 1), 1);
@@ -42,7 +42,7 @@ class ClippedGradientsOn : public ::testing::TestWithParam<std::string> {
     return all;
   }
   Vector clipped(const Graph& graph, std::int64_t rows, double most) const {
-    const auto replica = replica_of(graph, GetParam(), rows, 1);
+    const auto replica = clipped_replica(graph, GetParam(), rows, 1);
     Vector sum(static_cast<std::size_t>(replica->parameter_elements()));
     stats_ = {};
     for (std::uint32_t i = 0; i < kSamples; i += static_cast<std::uint32_t>(rows)) {
@@ -84,7 +84,7 @@ TEST_P(ClippedGradientsOn, AreTheSumOfEachSamplesOwnCutDownToTheNorm) {
 }
 
 TEST_P(ClippedGradientsOn, OfOneSampleAreNoLongerThanTheNorm) {
-  const auto replica = replica_of(small_network(), GetParam(), 4, 1);
+  const auto replica = clipped_replica(small_network(), GetParam(), 4, 1);
   for (std::uint32_t i = 0; i < kSamples; ++i) {
     Vector sum(static_cast<std::size_t>(replica->parameter_elements()));
     replica->add_clipped_gradients(batch_of(dataset_, i, 1, 4), 0.01, sum);
@@ -93,7 +93,7 @@ TEST_P(ClippedGradientsOn, OfOneSampleAreNoLongerThanTheNorm) {
 }
 
 TEST_P(ClippedGradientsOn, WithoutCuttingAreThoseOfTheBatch) {
-  const auto replica = replica_of(small_network(), GetParam(), kSamples, kSamples);
+  const auto replica = clipped_replica(small_network(), GetParam(), kSamples, kSamples);
   const BatchStats stats = replica->compute_gradients(batch_of(dataset_, 0, kSamples, kSamples), 1);
   Vector whole(static_cast<std::size_t>(replica->parameter_elements()));
   replica->read_gradients(whole);
@@ -104,7 +104,7 @@ TEST_P(ClippedGradientsOn, WithoutCuttingAreThoseOfTheBatch) {
 }
 
 TEST_P(ClippedGradientsOn, AddToWhatIsThereAndASampleWithoutNumbersAddsNothing) {
-  const auto replica = replica_of(small_network(), GetParam(), 2, 1);
+  const auto replica = clipped_replica(small_network(), GetParam(), 2, 1);
   data::Batch batch = batch_of(dataset_, 0, 2, 2);
   Vector sum(static_cast<std::size_t>(replica->parameter_elements()), 5.0f), first = sum;
   replica->add_clipped_gradients(batch_of(dataset_, 0, 1, 2), 1, first);

@@ -40,13 +40,13 @@ TEST(SoftmaxCrossEntropy, MatchesAHandComputedRow) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(gradient[i], expected[i], 1e-6);
 }
 
-struct Case {
+struct LossCase {
   std::int32_t classes;
   std::vector<std::int32_t> labels;
   float scale;
 };
 
-class SoftmaxCrossEntropyGradient : public ::testing::TestWithParam<Case> {};
+class SoftmaxCrossEntropyGradient : public ::testing::TestWithParam<LossCase> {};
 
 TEST_P(SoftmaxCrossEntropyGradient, MatchesCentralDifferences) {
   const auto& [classes, labels, scale] = GetParam();
@@ -66,8 +66,9 @@ TEST_P(SoftmaxCrossEntropyGradient, MatchesCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SoftmaxCrossEntropyGradient,
-                         ::testing::Values(Case{10, {3, 9, 0, 3, 5, 1, 7}, 1.0f / 7}, Case{2, {0, 1}, 1},
-                                           Case{1, {0}, 1}, Case{37, {36, -1, 4}, 2}, Case{5, {-1, -1}, 1}));
+                         ::testing::Values(LossCase{10, {3, 9, 0, 3, 5, 1, 7}, 1.0f / 7}, LossCase{2, {0, 1}, 1},
+                                           LossCase{1, {0}, 1}, LossCase{37, {36, -1, 4}, 2},
+                                           LossCase{5, {-1, -1}, 1}));
 
 TEST(SoftmaxCrossEntropy, RowsWithoutALabelCountForNothing) {
   Random random(11);
@@ -114,7 +115,7 @@ TEST(SoftmaxCrossEntropy, GradientOfARowSumsToZero) {
 //   F.cross_entropy(x, y, reduction="sum"), the same with label_smoothing=.1, F.cross_entropy(x, t, reduction="sum"),
 //   F.binary_cross_entropy_with_logits(x, several, reduction="sum") / 3, F.mse_loss(x, t, reduction="sum") / 3,
 //   16 * F.kl_div(F.log_softmax(x / 4, 1), F.softmax(teacher / 4, 1), reduction="sum")
-struct Reference {
+struct LossReference {
   const char* name;
   float label_smoothing, temperature;
   std::vector<float> dense;  // empty: the labels
@@ -126,7 +127,7 @@ const std::vector<std::int32_t> kLabels{2, 0};
 const std::vector<float> kSoft{0, 0.3f, 0.7f, 0.6f, 0.4f, 0};
 const std::vector<float> kSeveral{1, 0, 1, 0, 1, 0};
 const std::vector<float> kTeacher{1, 0, 3, 0.5f, 2, -1};
-const Reference kReferences[] = {
+const LossReference kLossReferences[] = {
     {"softmax_cross_entropy",
      0,
      1,
@@ -160,7 +161,7 @@ const Reference kReferences[] = {
      {0.10593688, -0.033986807, -0.071950078, 0.46511281, -0.58054531, 0.11543208}},
 };
 
-LossOptions options_of(const Reference& reference) {
+LossOptions options_of(const LossReference& reference) {
   LossOptions options;
   options.name = reference.name;
   options.label_smoothing = reference.label_smoothing;
@@ -169,7 +170,7 @@ LossOptions options_of(const Reference& reference) {
 }
 
 TEST(Loss, EveryRowMatchesPyTorch) {
-  for (const Reference& reference : kReferences) {
+  for (const LossReference& reference : kLossReferences) {
     std::vector<float> found(kLogits.size());
     const Loss loss = Loss::create(options_of(reference)).value();
     const BatchStats stats = loss(kLogits, 3, {.labels = kLabels, .dense = reference.dense}, 2, found);
@@ -180,14 +181,14 @@ TEST(Loss, EveryRowMatchesPyTorch) {
       EXPECT_NEAR(found[i], 2 * reference.gradient[i], 1e-6) << reference.name;
   }
   for (const LossRow& row : losses()) {
-    const auto is_row = [&](const Reference& reference) { return row.name == reference.name; };
-    EXPECT_TRUE(std::any_of(std::begin(kReferences), std::end(kReferences), is_row)) << row.name;
+    const auto is_row = [&](const LossReference& reference) { return row.name == reference.name; };
+    EXPECT_TRUE(std::any_of(std::begin(kLossReferences), std::end(kLossReferences), is_row)) << row.name;
   }
 }
 
 TEST(Loss, EveryGradientMatchesCentralDifferences) {
   Random random(13);
-  for (const Reference& reference : kReferences) {
+  for (const LossReference& reference : kLossReferences) {
     const Loss loss = Loss::create(options_of(reference)).value();
     std::vector<float> logits = random_logits(kLogits.size(), random), gradient(logits.size());
     const auto loss_with = [&](std::size_t i, float step) {

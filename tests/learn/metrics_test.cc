@@ -8,7 +8,7 @@
 namespace mangrove::learn {
 namespace {
 
-struct Case {
+struct MetricsCase {
   std::string name;
   std::int32_t classes;
   std::vector<std::int64_t> counts;  // rows are true classes
@@ -16,7 +16,7 @@ struct Case {
   double macro_f1;
 };
 
-class Scores : public ::testing::TestWithParam<Case> {};
+class Scores : public ::testing::TestWithParam<MetricsCase> {};
 
 TEST_P(Scores, MatchHandComputedValues) {
   const auto matrix = ConfusionMatrix::from_counts(GetParam().classes, GetParam().counts);
@@ -28,15 +28,15 @@ TEST_P(Scores, MatchHandComputedValues) {
 INSTANTIATE_TEST_SUITE_P(HandComputed, Scores,
                          ::testing::Values(
                              // P = 50/60, R = 50/55 and P = 40/45, R = 40/50: F1 20/23 and 16/19
-                             Case{"two_classes", 2, {50, 5, 10, 40}, 90.0 / 105, (20.0 / 23 + 16.0 / 19) / 2},
-                             Case{"perfect", 3, {4, 0, 0, 0, 5, 0, 0, 0, 6}, 1, 1},
-                             Case{"all_wrong", 2, {0, 3, 4, 0}, 0, 0},
-                             Case{"empty", 3, std::vector<std::int64_t>(9), 0, 0},
+                             MetricsCase{"two_classes", 2, {50, 5, 10, 40}, 90.0 / 105, (20.0 / 23 + 16.0 / 19) / 2},
+                             MetricsCase{"perfect", 3, {4, 0, 0, 0, 5, 0, 0, 0, 6}, 1, 1},
+                             MetricsCase{"all_wrong", 2, {0, 3, 4, 0}, 0, 0},
+                             MetricsCase{"empty", 3, std::vector<std::int64_t>(9), 0, 0},
                              // class 2 is neither true nor predicted: it is left out of the mean
-                             Case{"absent_class", 3, {3, 1, 0, 1, 5, 0, 0, 0, 0}, 0.8, (0.75 + 5.0 / 6) / 2},
+                             MetricsCase{"absent_class", 3, {3, 1, 0, 1, 5, 0, 0, 0, 0}, 0.8, (0.75 + 5.0 / 6) / 2},
                              // class 1 is never predicted, class 2 never true: both count, with F1 0
-                             Case{"never_predicted", 3, {2, 0, 0, 0, 0, 2, 0, 0, 0}, 0.5, 1.0 / 3},
-                             Case{"one_class", 1, {7}, 1, 1}),
+                             MetricsCase{"never_predicted", 3, {2, 0, 0, 0, 0, 2, 0, 0, 0}, 0.5, 1.0 / 3},
+                             MetricsCase{"one_class", 1, {7}, 1, 1}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(ConfusionMatrix, CountsWhatIsAdded) {

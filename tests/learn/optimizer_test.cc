@@ -17,12 +17,12 @@ using Vector = std::vector<float>;
 // with SGD(lr=.1), SGD(lr=.1, momentum=.9), SGD(lr=.1, momentum=.9, nesterov=True), Adam(lr=.1), AdamW(lr=.1) and
 // RMSprop(lr=.1), each with weight_decay=decay. It has no LARS; those two by NumPy in float64, v = 0 before:
 //   rate = .1 * .001 * norm(w) / (norm(g) + decay * norm(w)); v = .9 * v + rate * (g + decay * w); w = w - v
-struct Reference {
+struct OptimizerReference {
   const char* optimizer;
   float decay;
   Vector weights;
 };
-const Reference kReferences[] = {
+const OptimizerReference kOptimizerReferences[] = {
     {"sgd", 0, {0.555000007f, -1.27100003f, 2.00999999f}},
     {"sgd", 0.1f, {0.540398479f, -1.2338717f, 1.95059514f}},
     {"momentum", 0, {0.533399999f, -1.27279997f, 2.01270008f}},
@@ -60,7 +60,7 @@ Vector after_steps(const OptimizerOptions& options, Vector w, bool spared = fals
 TEST(Optimizer, EveryRowMatchesItsReference) {
   for (const OptimizerRow& row : optimizers()) {
     int references = 0;
-    for (const auto& [name, decay, expected] : kReferences) {
+    for (const auto& [name, decay, expected] : kOptimizerReferences) {
       if (row.name != name) continue;
       ++references;
       const Vector weights = after_steps({.name = name, .weight_decay = decay}, kWeights);

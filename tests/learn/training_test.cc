@@ -8,7 +8,7 @@
 namespace mangrove::learn {
 namespace {
 
-struct Case {
+struct TrainingCase {
   std::string model;
   std::string backend;
   float learning_rate;
@@ -16,10 +16,10 @@ struct Case {
   double accuracy;  // at least, on samples that were not trained on
 };
 
-class TrainingOnGlyphs : public ::testing::TestWithParam<Case> {};
+class TrainingOnGlyphs : public ::testing::TestWithParam<TrainingCase> {};
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<TrainingCase> cases() {
+  std::vector<TrainingCase> all;
   for (const std::string& backend : backend_names()) {
     all.push_back({"mlp", backend, 0.1f, 100, 0.8});
     // the reference kernels are too slow for a network of this size
@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, TrainingOnGlyphs, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.model + "_" + test.param.backend; });
 
 TEST_P(TrainingOnGlyphs, ReachesAnAccuracyInABoundedNumberOfSteps) {
-  const Case& test = GetParam();
+  const TrainingCase& test = GetParam();
   const auto train = data::open_dataset("glyphs", data::Split::train, {}).value();
   const auto unseen = std::make_shared<FirstOf>(data::open_dataset("glyphs", data::Split::test, {}).value(), 1000);
   Trainer::Options options;

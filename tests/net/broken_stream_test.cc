@@ -33,7 +33,7 @@ void expect_each_once(Endpoint& endpoint, int messages) {
   EXPECT_EQ(outcome(endpoint, {0}, 1, kShort), "deadline_exceeded");  // none came twice
 }
 
-class CutTest : public testing::TestWithParam<int> {};
+class CutTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(CutTest, NothingIsLostDoubledOrOvertaken) {
   constexpr int kMessages = 400;  // a megabyte
@@ -45,7 +45,8 @@ TEST_P(CutTest, NothingIsLostDoubledOrOvertaken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AfterBytes, CutTest,
-                         testing::Values(0, 1, 24, 100, 300, 1'000, 5'000, 20'000, 70'000, 200'000, 500'000, 900'000));
+                         ::testing::Values(0, 1, 24, 100, 300, 1'000, 5'000, 20'000, 70'000, 200'000, 500'000,
+                                           900'000));
 
 TEST(BrokenStream, CutAgainAndAgain) {
   constexpr int kCuts = 12, kMessagesEach = 200;  // half a megabyte

@@ -14,12 +14,12 @@
 namespace mangrove::net {
 namespace {
 
-class EndpointTest : public testing::TestWithParam<WorldKind> {
+class EndpointTest : public ::testing::TestWithParam<WorldKind> {
  protected:
   std::unique_ptr<World> make(int size) { return GetParam().make(size); }
 };
 
-std::string kind_name(const testing::TestParamInfo<WorldKind>& info) {
+std::string kind_name(const ::testing::TestParamInfo<WorldKind>& info) {
   return info.param.name;
 }
 
@@ -212,9 +212,9 @@ TEST_P(EndpointTest, TrafficIsCountedByPeerAndPurpose) {
   EXPECT_EQ(sum.received_bytes, zero.received_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, EndpointTest, testing::ValuesIn(world_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(Every, EndpointTest, ::testing::ValuesIn(world_kinds()), kind_name);
 
-class AllToAllTest : public testing::TestWithParam<std::tuple<WorldKind, int>> {};
+class AllToAllTest : public ::testing::TestWithParam<std::tuple<WorldKind, int>> {};
 
 /// What rank `from` tells rank `to` in one round.
 int number(Rank from, Rank to, int round) {
@@ -260,12 +260,12 @@ TEST_P(AllToAllTest, EveryRankGetsEveryNumberOnce) {
   }
 }
 
-std::string world_name(const testing::TestParamInfo<std::tuple<WorldKind, int>>& world) {
+std::string world_name(const ::testing::TestParamInfo<std::tuple<WorldKind, int>>& world) {
   return std::string(std::get<0>(world.param).name) + "_" + std::to_string(std::get<1>(world.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, AllToAllTest,
-                         testing::Combine(testing::ValuesIn(world_kinds()), testing::Values(1, 2, 3, 5, 8)),
+                         ::testing::Combine(::testing::ValuesIn(world_kinds()), ::testing::Values(1, 2, 3, 5, 8)),
                          world_name);
 
 }  // namespace

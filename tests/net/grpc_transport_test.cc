@@ -105,7 +105,7 @@ TEST(GrpcTransport, JoinRefusesWhatCannotWork) {
 }
 
 /// Of a peer that keeps to no rule.
-grpc::Status exchange(const GrpcProcess& process, const char* link, const std::vector<Envelope>& envelopes) {
+grpc::Status exchange_calls(const GrpcProcess& process, const char* link, const std::vector<Envelope>& envelopes) {
   return exchange(process, grpc::InsecureChannelCredentials(), link, envelopes);
 }
 
@@ -121,10 +121,10 @@ Envelope envelope(const char* job, Rank from, Rank to, std::uint64_t sequence) {
 
 TEST(GrpcTransport, StreamWithoutALinkIsRefused) {
   GrpcProcess process;
-  EXPECT_EQ(exchange(process, nullptr, {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(exchange(process, "0123", {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(exchange(process, "0123456789abcdeX", {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_TRUE(exchange(process, "0123456789abcdef", {}).ok());
+  EXPECT_EQ(exchange_calls(process, nullptr, {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(exchange_calls(process, "0123", {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(exchange_calls(process, "0123456789abcdeX", {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(exchange_calls(process, "0123456789abcdef", {}).ok());
 }
 
 TEST(GrpcTransport, EnvelopesThatMakeNoSenseAreDropped) {
@@ -133,7 +133,7 @@ TEST(GrpcTransport, EnvelopesThatMakeNoSenseAreDropped) {
   const std::vector<Envelope> envelopes = {
       envelope("job", 7, 0, 1), envelope("job", -1, 0, 2),        envelope("job", 1, -4, 3), envelope("", 1, 0, 4),
       envelope("job", 1, 0, 0), envelope("no such job", 1, 0, 5), envelope("job", 1, 0, 6)};
-  EXPECT_TRUE(exchange(process, "0123456789abcdef", envelopes).ok());
+  EXPECT_TRUE(exchange_calls(process, "0123456789abcdef", envelopes).ok());
   EXPECT_EQ(outcome(*endpoint, {kAnyRank}, 0, 0), "6");
   EXPECT_EQ(outcome(*endpoint, {kAnyRank}, 0, 0), "deadline_exceeded");
 }
@@ -142,9 +142,9 @@ TEST(GrpcTransport, RepeatedEnvelopesAreDropped) {
   GrpcProcess process;
   const auto endpoint = join(process, "job", 0, {{0, process.address()}, {1, "127.0.0.1:9"}});
   const auto one = envelope("job", 1, 0, 1), two = envelope("job", 1, 0, 2), three = envelope("job", 1, 0, 3);
-  EXPECT_TRUE(exchange(process, "00000000000000aa", {one, two, two}).ok());
-  EXPECT_TRUE(exchange(process, "00000000000000aa", {one, two, three}).ok());
-  EXPECT_TRUE(exchange(process, "00000000000000bb", {one}).ok());
+  EXPECT_TRUE(exchange_calls(process, "00000000000000aa", {one, two, two}).ok());
+  EXPECT_TRUE(exchange_calls(process, "00000000000000aa", {one, two, three}).ok());
+  EXPECT_TRUE(exchange_calls(process, "00000000000000bb", {one}).ok());
   for (const char* expected : {"1", "2", "3", "1"}) EXPECT_EQ(outcome(*endpoint, {1}, 0, 0), expected);
   EXPECT_EQ(outcome(*endpoint, {1}, 0, 0), "deadline_exceeded");
 }

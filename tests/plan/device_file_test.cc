@@ -40,13 +40,13 @@ TEST(DeviceFile, HasKindsLinksAndWays) {
   EXPECT_EQ(file->ways.at({0, 1}), (Way{5e6, 0}));
 }
 
-struct BadFile {
+struct BadDeviceFile {
   const char* name;
   const char* text;
   const char* says;
 };
 
-class BadDevices : public ::testing::TestWithParam<BadFile> {};
+class BadDevices : public ::testing::TestWithParam<BadDeviceFile> {};
 
 TEST_P(BadDevices, AreRefusedWithFileAndLine) {
   const TemporaryFolder folder;
@@ -58,14 +58,14 @@ TEST_P(BadDevices, AreRefusedWithFileAndLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     File, BadDevices,
-    ::testing::Values(BadFile{"key", "pi:\n  sped: 1\n", "d.yaml:2: unknown key 'sped'; did you mean 'speed'?"},
-                      BadFile{"value", "pi:\n  speed: 0\n", "d.yaml:2: key 'speed'"},
-                      BadFile{"common", "rat: 1mbit\npi:\n", "d.yaml:1: unknown key 'rat'"},
-                      BadFile{"section", "rate:\n  x: 1\n", "d.yaml:1: key 'rate' needs a single value"},
-                      BadFile{"way", "pi:\npi - clod:\n  rate: 1mbit\n", "d.yaml:2: there is no kind 'clod'"},
-                      BadFile{"way_key", "pi:\n  count: 2\npi - pi:\n  speed: 1\n", "unknown key 'speed'"},
-                      BadFile{"twice", "a:\nb:\na - b:\n  rate: 1mbit\nb - a:\n  rate: 1mbit\n", "given twice"},
-                      BadFile{"only_ways", "pi - pi:\n  rate: 1mbit\n", "no kind 'pi'"}),
+    ::testing::Values(BadDeviceFile{"key", "pi:\n  sped: 1\n", "d.yaml:2: unknown key 'sped'; did you mean 'speed'?"},
+                      BadDeviceFile{"value", "pi:\n  speed: 0\n", "d.yaml:2: key 'speed'"},
+                      BadDeviceFile{"common", "rat: 1mbit\npi:\n", "d.yaml:1: unknown key 'rat'"},
+                      BadDeviceFile{"section", "rate:\n  x: 1\n", "d.yaml:1: key 'rate' needs a single value"},
+                      BadDeviceFile{"way", "pi:\npi - clod:\n  rate: 1mbit\n", "d.yaml:2: there is no kind 'clod'"},
+                      BadDeviceFile{"way_key", "pi:\n  count: 2\npi - pi:\n  speed: 1\n", "unknown key 'speed'"},
+                      BadDeviceFile{"twice", "a:\nb:\na - b:\n  rate: 1mbit\nb - a:\n  rate: 1mbit\n", "given twice"},
+                      BadDeviceFile{"only_ways", "pi - pi:\n  rate: 1mbit\n", "no kind 'pi'"}),
     [](const auto& suite) { return std::string(suite.param.name); });
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST(Planner, KeepsToSoManyDevices) {
   EXPECT_GT(possible, 100);
 }
 
-struct Case {
+struct PlannerCase {
   const char* name;
   Shape shape;
   Objective objective;
@@ -83,7 +83,7 @@ struct Case {
   int rounds;
 };
 
-class PlannerIsOptimal : public ::testing::TestWithParam<Case> {};
+class PlannerIsOptimal : public ::testing::TestWithParam<PlannerCase> {};
 
 TEST_P(PlannerIsOptimal, OnRandomProblems) {
   Random random(GetParam().seed);
@@ -115,60 +115,63 @@ TEST_P(PlannerIsOptimal, OnRandomProblems) {
 INSTANTIATE_TEST_SUITE_P(
     Against, PlannerIsOptimal,
     ::testing::Values(
-        Case{"chains", {.layers = 6, .devices = 3}, Objective::throughput, 1, 150},
-        Case{"chains_without_replicas", {.layers = 6, .devices = 4, .most_replicas = 1}, Objective::throughput, 2, 150},
-        Case{"branches", {.layers = 5, .devices = 3, .is_chain = false}, Objective::throughput, 3, 150},
-        Case{"branches_without_replicas",
-             {.layers = 5, .devices = 3, .is_chain = false, .most_replicas = 1},
-             Objective::throughput,
-             4,
-             200},
-        Case{"pairs_of_devices",
-             {.layers = 5, .devices = 4, .is_chain = false, .kinds = 2},
-             Objective::throughput,
-             5,
-             60},
-        Case{"memory",
-             {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true},
-             Objective::throughput,
-             6,
-             150},
-        Case{"links", {.layers = 5, .devices = 3, .is_chain = false, .has_links = true}, Objective::throughput, 7, 200},
-        Case{"memory_and_links",
-             {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
-             Objective::throughput,
-             8,
-             200},
-        Case{"ways",
-             {.layers = 5, .devices = 4, .kinds = 3, .has_links = true, .has_ways = true},
-             Objective::throughput,
-             9,
-             100},
-        Case{"ways_without_replicas",
-             {.layers = 5, .devices = 4, .most_replicas = 1, .has_ways = true},
-             Objective::throughput,
-             14,
-             300},
-        Case{"training",
-             {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true, .is_training = true},
-             Objective::throughput,
-             10,
-             150},
-        Case{"latency",
-             {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
-             Objective::latency,
-             11,
-             150},
-        Case{"latency_with_ways",
-             {.layers = 5, .devices = 3, .has_memory = true, .has_links = true, .has_ways = true},
-             Objective::latency,
-             12,
-             150},
-        Case{"energy",
-             {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
-             Objective::energy,
-             13,
-             150}),
+        PlannerCase{"chains", {.layers = 6, .devices = 3}, Objective::throughput, 1, 150},
+        PlannerCase{
+            "chains_without_replicas", {.layers = 6, .devices = 4, .most_replicas = 1}, Objective::throughput, 2, 150},
+        PlannerCase{"branches", {.layers = 5, .devices = 3, .is_chain = false}, Objective::throughput, 3, 150},
+        PlannerCase{"branches_without_replicas",
+                    {.layers = 5, .devices = 3, .is_chain = false, .most_replicas = 1},
+                    Objective::throughput,
+                    4,
+                    200},
+        PlannerCase{"pairs_of_devices",
+                    {.layers = 5, .devices = 4, .is_chain = false, .kinds = 2},
+                    Objective::throughput,
+                    5,
+                    60},
+        PlannerCase{"memory",
+                    {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true},
+                    Objective::throughput,
+                    6,
+                    150},
+        PlannerCase{
+            "links", {.layers = 5, .devices = 3, .is_chain = false, .has_links = true}, Objective::throughput, 7, 200},
+        PlannerCase{"memory_and_links",
+                    {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
+                    Objective::throughput,
+                    8,
+                    200},
+        PlannerCase{"ways",
+                    {.layers = 5, .devices = 4, .kinds = 3, .has_links = true, .has_ways = true},
+                    Objective::throughput,
+                    9,
+                    100},
+        PlannerCase{"ways_without_replicas",
+                    {.layers = 5, .devices = 4, .most_replicas = 1, .has_ways = true},
+                    Objective::throughput,
+                    14,
+                    300},
+        PlannerCase{
+            "training",
+            {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true, .is_training = true},
+            Objective::throughput,
+            10,
+            150},
+        PlannerCase{"latency",
+                    {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
+                    Objective::latency,
+                    11,
+                    150},
+        PlannerCase{"latency_with_ways",
+                    {.layers = 5, .devices = 3, .has_memory = true, .has_links = true, .has_ways = true},
+                    Objective::latency,
+                    12,
+                    150},
+        PlannerCase{"energy",
+                    {.layers = 5, .devices = 3, .is_chain = false, .has_memory = true, .has_links = true},
+                    Objective::energy,
+                    13,
+                    150}),
     [](const auto& suite) { return std::string(suite.param.name); });
 
 TEST(Planner, LeavesOutADeviceThatDoesNotHelp) {

@@ -54,13 +54,13 @@ TEST(ProfileFile, WithoutMemoryIsReadToo) {
   EXPECT_EQ(read->operators.front().forward, 1e-3);
 }
 
-struct BadFile {
+struct BadProfileCase {
   const char* name;
   const char* text;
   const char* says;
 };
 
-class BadProfile : public ::testing::TestWithParam<BadFile> {};
+class BadProfile : public ::testing::TestWithParam<BadProfileCase> {};
 
 TEST_P(BadProfile, IsRefusedWithFileAndLine) {
   const TemporaryFolder folder;
@@ -73,16 +73,17 @@ TEST_P(BadProfile, IsRefusedWithFileAndLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     File, BadProfile,
-    ::testing::Values(BadFile{"key", "profile:\n  batch: 1\noperator a:\n  foward: 1ms\n",
-                              "p.yaml:4: unknown key 'foward'; did you mean 'forward'?"},
-                      BadFile{"memory", "profile:\noperator a:\n  memory: -1\n", "p.yaml:3: key 'memory'"},
-                      BadFile{"value", "profile:\n  batch: 0\n", "p.yaml:2: key 'batch'"},
-                      BadFile{"negative", "profile:\noperator a:\n  forward: -1ms\n", "p.yaml:3: key 'forward'"},
-                      BadFile{"section", "profile:\nconv1:\n  forward: 1ms\n", "p.yaml:2: unknown section 'conv1'"},
-                      BadFile{"no_head", "operator a:\n  forward: 1ms\n", "no section 'profile'"},
-                      BadFile{"no_operator", "profile:\n  batch: 1\n", "no section 'operator NAME'"},
-                      BadFile{"common", "bach: 1\nprofile:\noperator a:\n", "p.yaml:1: unknown key 'bach'"},
-                      BadFile{"no_yaml", "profile: [\n", "p.yaml:"}),
+    ::testing::Values(BadProfileCase{"key", "profile:\n  batch: 1\noperator a:\n  foward: 1ms\n",
+                                     "p.yaml:4: unknown key 'foward'; did you mean 'forward'?"},
+                      BadProfileCase{"memory", "profile:\noperator a:\n  memory: -1\n", "p.yaml:3: key 'memory'"},
+                      BadProfileCase{"value", "profile:\n  batch: 0\n", "p.yaml:2: key 'batch'"},
+                      BadProfileCase{"negative", "profile:\noperator a:\n  forward: -1ms\n", "p.yaml:3: key 'forward'"},
+                      BadProfileCase{"section", "profile:\nconv1:\n  forward: 1ms\n",
+                                     "p.yaml:2: unknown section 'conv1'"},
+                      BadProfileCase{"no_head", "operator a:\n  forward: 1ms\n", "no section 'profile'"},
+                      BadProfileCase{"no_operator", "profile:\n  batch: 1\n", "no section 'operator NAME'"},
+                      BadProfileCase{"common", "bach: 1\nprofile:\noperator a:\n", "p.yaml:1: unknown key 'bach'"},
+                      BadProfileCase{"no_yaml", "profile: [\n", "p.yaml:"}),
     [](const auto& suite) { return std::string(suite.param.name); });
 
 }  // namespace

@@ -10,14 +10,14 @@
 namespace mangrove::privacy {
 namespace {
 
-LeakageData glyphs() {
+LeakageData leakage_glyphs() {
   return {
       *data::open_dataset("glyphs", data::Split::train, {}), *data::open_dataset("glyphs", data::Split::test, {}), {}};
 }
 
 Result<Leakage> leakage(const std::string& privacy, const LeakageOptions& options) {
   const SteadyClock clock;
-  return measure_leakage(small_graph(), *parse_privacy(privacy), glyphs(), options, clock, {});
+  return measure_leakage(small_graph(), *parse_privacy(privacy), leakage_glyphs(), options, clock, {});
 }
 
 TEST(Decoder, LearnsToInvertWhatHidesNothing) {
@@ -63,7 +63,7 @@ TEST(Decoder, TakesFeaturesAndRefusesOtherValues) {
 
 TEST(Leakage, OneConvolutionShowsMoreThanADeepCut) {
   const LeakageOptions options{.images = 64, .steps = 150, .batch = 16, .examples = 3};
-  const auto guess = likeness_of_guess(glyphs(), options);
+  const auto guess = likeness_of_guess(leakage_glyphs(), options);
   ASSERT_TRUE(guess.ok()) << guess.error().message;
   const auto shallow = leakage("split@conv", options), deep = leakage("split@fc1", options);
   ASSERT_TRUE(shallow.ok()) << shallow.error().message;
@@ -78,7 +78,7 @@ TEST(Leakage, OneConvolutionShowsMoreThanADeepCut) {
   EXPECT_EQ(deep->multiply_adds, 24 * 24 * 25 * 4 + 144 * 16);
   EXPECT_GT(shallow->seconds, 0);
   EXPECT_EQ(shallow->examples.size(), 3u);
-  EXPECT_EQ(held_out_examples(glyphs(), options)->size(), 3u);
+  EXPECT_EQ(held_out_examples(leakage_glyphs(), options)->size(), 3u);
 }
 
 TEST(Leakage, NoiseHides) {
@@ -101,21 +101,22 @@ TEST(Leakage, IsTheSameEachTime) {
 
 TEST(Leakage, TellsHowManyStepsAreDone) {
   std::vector<std::int64_t> told;
-  const auto measured =
-      measure_leakage(small_graph(), *parse_privacy("split@conv"), glyphs(), {.images = 8, .steps = 3, .batch = 8},
-                      SteadyClock(), {}, {}, [&](std::int64_t steps) { told.push_back(steps); });
+  const auto measured = measure_leakage(small_graph(), *parse_privacy("split@conv"), leakage_glyphs(),
+                                        {.images = 8, .steps = 3, .batch = 8}, SteadyClock(), {}, {},
+                                        [&](std::int64_t steps) { told.push_back(steps); });
   ASSERT_TRUE(measured.ok()) << measured.error().message;
   EXPECT_EQ(told, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 TEST(Leakage, RefusesWhatCannotBeSplit) {
   const SteadyClock clock;
-  const auto skipping = measure_leakage(skipping_graph(), *parse_privacy("split@fc2"), glyphs(), {}, clock, {});
+  const auto skipping = measure_leakage(skipping_graph(), *parse_privacy("split@fc2"), leakage_glyphs(), {}, clock, {});
   ASSERT_FALSE(skipping.ok());
   EXPECT_NE(skipping.error().message.find("cannot be cut behind node 'fc2'"), std::string::npos);
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(measure_leakage(small_graph(), *parse_privacy("split@conv"), glyphs(), {}, clock, stop.get_token()).code(),
+  EXPECT_EQ(measure_leakage(small_graph(), *parse_privacy("split@conv"), leakage_glyphs(), {}, clock, stop.get_token())
+                .code(),
             Code::cancelled);
 }
 

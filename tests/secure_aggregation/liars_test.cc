@@ -12,14 +12,14 @@
 namespace mangrove::secure {
 namespace {
 
-constexpr std::size_t kClients = 7, kWords = 11;
+constexpr std::size_t kLiarsClients = 7, kLiarsWords = 11;
 constexpr ClientId kLiar = 5;
 
 /// What the liar makes of its reply to this step.
 void forge(Round& round, Order::StepCase step, const std::function<void(Reply&)>& lie) {
   round.carry = [=](const Carried& carried, std::string message) {
     if (carried.client != kLiar || carried.step != step || carried.is_order) return std::optional(std::move(message));
-    Reply reply = parse_reply(message, kWords).value();
+    Reply reply = parse_reply(message, kLiarsWords).value();
     lie(reply);
     return std::optional(reply.SerializeAsString());
   };
@@ -38,21 +38,21 @@ void expect_liar(Round& round, const std::string& deed) {
 
 // Its vector is in the sum, and the others have enough shares.
 TEST(HolderOfShares, ThatRevealsAnotherShareIsNamedAndNotMissed) {
-  for (int share = 0; share < static_cast<int>(kClients); ++share) {
-    Round round(kClients, kWords, 1);
+  for (int share = 0; share < static_cast<int>(kLiarsClients); ++share) {
+    Round round(kLiarsClients, kLiarsWords, 1);
     forge(round, Order::kOutcome, [=](Reply& reply) {
       std::string& field = *reply.mutable_revealed()->mutable_shares(share)->mutable_share();
       field = with_a_bit_changed(field);
     });
     const Result<Sum> sum = round.run();
     ASSERT_TRUE(sum.ok()) << sum.error().message;
-    EXPECT_EQ(sum->words, round.plain_sum(Round::numbers(kClients)));
+    EXPECT_EQ(sum->words, round.plain_sum(Round::numbers(kLiarsClients)));
     expect_liar(round, "a share that is not the one it was dealt");
   }
 }
 
 TEST(HolderOfShares, ThatRevealsTheOtherSecretsShareIsNamed) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kOutcome, [](Reply& reply) {
     Revealed& revealed = *reply.mutable_revealed();
     std::swap(*revealed.mutable_shares(0)->mutable_share(), *revealed.mutable_shares(1)->mutable_share());
@@ -68,7 +68,7 @@ void change_digest(Reply& reply) {
 }
 
 TEST(Dealer, OfAShareThatDoesNotFitItsDigestIsNamedOnceAHolderComplains) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kNeighbours, change_digest);
   EXPECT_EQ(round.run().code(), Code::aborted);  // its vector was in the sum already
   expect_liar(round, "dealt out wrong shares");
@@ -77,7 +77,7 @@ TEST(Dealer, OfAShareThatDoesNotFitItsDigestIsNamedOnceAHolderComplains) {
 
 TEST(Dealer, OfAnEnvelopeThatCannotBeReadIsNamed) {
   for (const bool key : {true, false}) {
-    Round round(kClients, kWords, 1);
+    Round round(kLiarsClients, kLiarsWords, 1);
     forge(round, Order::kNeighbours, [=](Reply& reply) {
       Envelope& envelope = *reply.mutable_dealt()->mutable_envelopes(0);
       if (key) {
@@ -92,7 +92,7 @@ TEST(Dealer, OfAnEnvelopeThatCannotBeReadIsNamed) {
 }
 
 TEST(Dealer, OfAnEnvelopeWithAKeyOfSmallOrderIsNamed) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kNeighbours,
         [](Reply& reply) { reply.mutable_dealt()->mutable_envelopes(0)->set_key(std::string(kKeyBytes, '\0')); });
   EXPECT_EQ(round.run().code(), Code::aborted);
@@ -101,7 +101,7 @@ TEST(Dealer, OfAnEnvelopeWithAKeyOfSmallOrderIsNamed) {
 
 // The shares fit their digests, but make up something else than was announced.
 TEST(Dealer, OfSharesOfAnotherSecretIsNamed) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kBegin, [](Reply& reply) {
     Keys& keys = *reply.mutable_keys();
     keys.set_seed_digest(with_a_bit_changed(keys.seed_digest()));
@@ -112,7 +112,7 @@ TEST(Dealer, OfSharesOfAnotherSecretIsNamed) {
 
 TEST(Dealer, OfSharesOfAnotherMaskKeyIsNamedWhereTheKeyIsNeeded) {
   for (const bool drops_out : {false, true}) {
-    Round round(kClients, kWords, 1);
+    Round round(kLiarsClients, kLiarsWords, 1);
     const Public other = public_key_of(draw_secret(seeded(99)));
     forge(round, Order::kBegin, [&](Reply& reply) { reply.mutable_keys()->set_mask_key(std::string(text_of(other))); });
     const auto lie = round.carry;
@@ -131,7 +131,7 @@ TEST(Dealer, OfSharesOfAnotherMaskKeyIsNamedWhereTheKeyIsNeeded) {
 }
 
 TEST(Accuser, OfAnHonestDealerIsNamedAndOnlyItsVectorIsMissing) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kInbox, [](Reply& reply) {
     reply.mutable_masked()->clear_words();
     reply.mutable_masked()->add_accused(1);
@@ -139,15 +139,15 @@ TEST(Accuser, OfAnHonestDealerIsNamedAndOnlyItsVectorIsMissing) {
   });
   const Result<Sum> sum = round.run();
   ASSERT_TRUE(sum.ok()) << sum.error().message;
-  EXPECT_EQ(sum->clients.size(), kClients - 1);
+  EXPECT_EQ(sum->clients.size(), kLiarsClients - 1);
   EXPECT_EQ(sum->words, round.plain_sum(sum->clients));
   expect_liar(round, "said that it got wrong shares, which were right");
 }
 
 // So many envelopes are shown that a liar is found, and no more.
 TEST(Dealer, OfManyWrongSharesIsNamedByAFewOfThem) {
-  for (const std::size_t clients : {std::size_t{3}, kClients}) {
-    Round round(clients, kWords, 1);
+  for (const std::size_t clients : {std::size_t{3}, kLiarsClients}) {
+    Round round(clients, kLiarsWords, 1);
     forge(round, Order::kNeighbours, [](Reply& reply) {
       for (Envelope& envelope : *reply.mutable_dealt()->mutable_envelopes())
         if (envelope.client() != kLiar) envelope.set_sealed(with_a_bit_changed(envelope.sealed()));
@@ -167,7 +167,7 @@ TEST(Dealer, OfManyWrongSharesIsNamedByAFewOfThem) {
 
 // Who does not answer to an accusation is not named: it may be a drop-out.
 TEST(Accuser, OfADealerThatIsLostIsNotNamed) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kNeighbours, change_digest);
   const auto lie = round.carry;
   round.carry = [&](const Carried& carried, std::string message) {
@@ -207,18 +207,18 @@ TEST(Liar, OfEachReplyThatDoesNotFitIsNamed) {
       {Order::kOutcome, [](Reply& r) { r.mutable_revealed()->mutable_shares(0)->clear_share(); }},
   };
   for (std::size_t i = 0; i < lies.size(); ++i) {
-    Round round(kClients, kWords, 1);
+    Round round(kLiarsClients, kLiarsWords, 1);
     forge(round, lies[i].first, lies[i].second);
     const Result<Sum> sum = round.run();
     ASSERT_TRUE(sum.ok()) << i << ": " << sum.error().message;
     EXPECT_EQ(sum->words, round.plain_sum(sum->clients)) << i;
-    EXPECT_EQ(sum->clients.size(), lies[i].first == Order::kOutcome ? kClients : kClients - 1) << i;
+    EXPECT_EQ(sum->clients.size(), lies[i].first == Order::kOutcome ? kLiarsClients : kLiarsClients - 1) << i;
     expect_liar(round, "sent a wrong reply");
   }
 }
 
 TEST(Liar, ThatShowsOtherKeysThanWereAskedForIsNamed) {
-  Round round(kClients, kWords, 1);
+  Round round(kLiarsClients, kLiarsWords, 1);
   forge(round, Order::kNeighbours, change_digest);
   const auto lie = round.carry;
   round.carry = [&](const Carried& carried, std::string message) {
@@ -257,7 +257,7 @@ TEST(Messages, OfAsManyNeighboursAsThereMayBeAreShortEnough) {
 TEST(Messages, WithAChangedByteNeverMakeAWrongSumOfHonestVectors) {
   Random random(3);
   for (int trial = 0; trial < 400; ++trial) {
-    Round round(4, kWords, static_cast<std::uint64_t>(trial));
+    Round round(4, kLiarsWords, static_cast<std::uint64_t>(trial));
     const auto hit = static_cast<int>(random.below(32));
     bool changed_words = false, is_key = false;
     round.carry = [&](const Carried& carried, std::string message) {

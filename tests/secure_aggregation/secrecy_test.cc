@@ -17,7 +17,7 @@ namespace mangrove::secure {
 namespace {
 
 constexpr ClientId kVictim = 7;
-constexpr std::size_t kClients = 9, kThreshold = 6;
+constexpr std::size_t kSecrecyClients = 9, kThreshold = 6;
 
 /// A client of the coalition: the secrets that it drew, again.
 struct Corrupt {
@@ -34,7 +34,7 @@ struct Corrupt {
 class Coalition {
  public:
   Coalition(Round& round, std::size_t clients) : round_(round) {
-    for (const ClientId client : Round::numbers(kClients))
+    for (const ClientId client : Round::numbers(kSecrecyClients))
       if (client != kVictim && corrupt_.size() < clients) corrupt_.emplace_back(client);
     round_.carry = [this](const Carried& carried, std::string message) {
       see(carried, message);
@@ -55,7 +55,7 @@ class Coalition {
   /// What the coalition's shares of the victim's secrets make up. It is its secrets if there are enough shares.
   Shares secrets() const {
     std::vector<std::pair<std::size_t, Secret>> of_key, of_seed;
-    const std::vector<ClientId> holders = Round::numbers(kClients);
+    const std::vector<ClientId> holders = Round::numbers(kSecrecyClients);
     for (const Corrupt& one : corrupt_) {
       const Shares shares = shares_of(one);
       const auto place = static_cast<std::size_t>(std::ranges::find(holders, one.client) - holders.begin());
@@ -119,27 +119,27 @@ ByteCounts bytes_of_words(const std::vector<std::uint32_t>& words) {
   return counts;
 }
 
-class CoalitionBelowTheThreshold : public testing::TestWithParam<std::size_t> {};
+class CoalitionBelowTheThreshold : public ::testing::TestWithParam<std::size_t> {};
 
 // The victim's vector is all zeros, the least random that there is.
 TEST_P(CoalitionBelowTheThreshold, SeesUniformValues) {
   constexpr std::size_t kWords = 50'000;
-  Round round(kClients, kWords, 42);
+  Round round(kSecrecyClients, kWords, 42);
   std::ranges::fill(round.vector(kVictim), 0u);
   Coalition coalition(round, GetParam());
   ASSERT_TRUE(round.run().ok());
-  ASSERT_EQ(choose_connections(kClients)->threshold, kThreshold);
+  ASSERT_EQ(choose_connections(kSecrecyClients)->threshold, kThreshold);
   for (const ByteCounts& counts :
        {bytes_of_words(coalition.masked_vector()), bytes_of_words(coalition.unmasked_by(coalition.secrets()))})
     EXPECT_TRUE(counts.are_uniform()) << counts.chi_square();
 }
 
-INSTANTIATE_TEST_SUITE_P(Clients, CoalitionBelowTheThreshold, testing::Values(1, 2, kThreshold - 1));
+INSTANTIATE_TEST_SUITE_P(Clients, CoalitionBelowTheThreshold, ::testing::Values(1, 2, kThreshold - 1));
 
 // So the test above sees what there is to see: one more client, and nothing is hidden.
 TEST(CoalitionOfTheThreshold, SeesTheVector) {
   constexpr std::size_t kWords = 5000;
-  Round round(kClients, kWords, 42);
+  Round round(kSecrecyClients, kWords, 42);
   Coalition coalition(round, kThreshold);
   ASSERT_TRUE(round.run().ok());
   EXPECT_EQ(coalition.unmasked_by(coalition.secrets()), round.vector(kVictim));
@@ -150,7 +150,7 @@ TEST(CoalitionOfTheThreshold, SeesTheVector) {
 // Over many rounds, the share of one holder says nothing about a secret that is always the same.
 TEST(Secrecy, NoMessageShowsTheVectorEvenOnceItsMasksWithOthersAreOff) {
   constexpr std::size_t kWords = 20'000;
-  Round round(kClients, kWords, 43);
+  Round round(kSecrecyClients, kWords, 43);
   std::ranges::fill(round.vector(kVictim), 0u);
   Coalition coalition(round, 0);
   const auto see = round.carry;
@@ -161,7 +161,7 @@ TEST(Secrecy, NoMessageShowsTheVectorEvenOnceItsMasksWithOthersAreOff) {
   };
   const Result<Sum> sum = round.run();
   ASSERT_TRUE(sum.ok());
-  EXPECT_EQ(sum->clients.size(), kClients - 1);
+  EXPECT_EQ(sum->clients.size(), kSecrecyClients - 1);
   // The others have revealed the victim's mask key. The mask of its own seed is still on its vector.
   const RandomSource random = seeded(Round::seed_of(kVictim));
   const Shares secrets{draw_secret(random), Secret()};
@@ -170,7 +170,7 @@ TEST(Secrecy, NoMessageShowsTheVectorEvenOnceItsMasksWithOthersAreOff) {
   EXPECT_TRUE(bytes_of_words(words).are_uniform());
 }
 
-class ClientsRefusal : public testing::Test {
+class ClientsRefusal : public ::testing::Test {
  protected:
   /// Runs a round up to the last step, and returns the order that this client gets then.
   std::string outcome_for(Round& round, ClientId client) {

@@ -9,7 +9,7 @@
 namespace mangrove::secure {
 namespace {
 
-constexpr std::size_t kWords = 37;
+constexpr std::size_t kSumWords = 37;
 
 void expect_plain(Round& round, const Result<Sum>& sum) {
   ASSERT_TRUE(sum.ok()) << sum.error().message;
@@ -17,16 +17,16 @@ void expect_plain(Round& round, const Result<Sum>& sum) {
   EXPECT_TRUE(round.server().liars().empty());
 }
 
-class SumOfAll : public testing::TestWithParam<std::size_t> {};
+class SumOfAll : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(SumOfAll, IsThatOfThePlainVectors) {
-  Round round(GetParam(), kWords, 1);
+  Round round(GetParam(), kSumWords, 1);
   const Result<Sum> sum = round.run();
   expect_plain(round, sum);
   EXPECT_EQ(sum->clients, Round::numbers(GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Clients, SumOfAll, testing::Values(3, 4, 5, 8, 33));
+INSTANTIATE_TEST_SUITE_P(Clients, SumOfAll, ::testing::Values(3, 4, 5, 8, 33));
 
 TEST(SecureSum, OfVectorsWithoutWords) {
   Round round(3, 0, 1);
@@ -34,7 +34,7 @@ TEST(SecureSum, OfVectorsWithoutWords) {
 }
 
 TEST(SecureSum, OfTwoIsRefused) {
-  EXPECT_EQ(Server::create(1, kWords, {1, 2}, seeded(1)).code(), Code::invalid_argument);
+  EXPECT_EQ(Server::create(1, kSumWords, {1, 2}, seeded(1)).code(), Code::invalid_argument);
 }
 
 /// A third of the clients, rounded down, each lost at this step, before the order or with the reply to it.
@@ -43,13 +43,13 @@ struct Loss {
   bool of_order;
 };
 
-class LossOfAThird : public testing::TestWithParam<Loss> {};
+class LossOfAThird : public ::testing::TestWithParam<Loss> {};
 
 TEST_P(LossOfAThird, LeavesTheSumOfTheOthers) {
   const auto [step, of_order] = GetParam();
   for (const std::size_t clients : {std::size_t{4}, std::size_t{7}, std::size_t{12}, std::size_t{130}}) {
     if (clients > 100 && (step != Order::kInbox || of_order)) continue;  // once: it takes its time
-    Round round(clients, kWords, clients);
+    Round round(clients, kSumWords, clients);
     std::vector<ClientId> order = Round::numbers(clients);
     Random(clients).shuffle(std::span(order));
     const std::set<ClientId> gone(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(clients / 3));
@@ -65,15 +65,15 @@ TEST_P(LossOfAThird, LeavesTheSumOfTheOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Steps, LossOfAThird,
-                         testing::Values(Loss{Order::kBegin, true}, Loss{Order::kBegin, false},
-                                         Loss{Order::kNeighbours, true}, Loss{Order::kNeighbours, false},
-                                         Loss{Order::kInbox, true}, Loss{Order::kInbox, false},
-                                         Loss{Order::kOutcome, true}, Loss{Order::kOutcome, false}));
+                         ::testing::Values(Loss{Order::kBegin, true}, Loss{Order::kBegin, false},
+                                           Loss{Order::kNeighbours, true}, Loss{Order::kNeighbours, false},
+                                           Loss{Order::kInbox, true}, Loss{Order::kInbox, false},
+                                           Loss{Order::kOutcome, true}, Loss{Order::kOutcome, false}));
 
 TEST(SecureSum, EveryMessageMayBeLost) {
   constexpr std::size_t kClients = 6;
   for (int lost = 0; lost < static_cast<int>(kClients) * 8; ++lost) {
-    Round round(kClients, kWords, 2);
+    Round round(kClients, kSumWords, 2);
     bool came = false;
     round.carry = [&](const Carried& carried, std::string message) {
       came = came || carried.number == lost;
@@ -90,7 +90,7 @@ TEST(SecureSum, EveryMessageMayBeLost) {
 TEST(SecureSum, EveryKthMessageMayBeLost) {
   int sums = 0;
   for (int k = 2; k < 60; ++k) {
-    Round round(9, kWords, static_cast<std::uint64_t>(k));
+    Round round(9, kSumWords, static_cast<std::uint64_t>(k));
     round.carry = [&](const Carried& carried, std::string message) {
       return carried.number % k == k - 1 ? std::nullopt : std::optional(std::move(message));
     };
@@ -113,7 +113,7 @@ TEST(SecureSum, AnyDropOutsLeaveARightSumOrNone) {
     Random random = Random(seed).fork(2);
     const std::size_t clients = 3 + random.below(10);
     const double rate = random.uniform(0, 0.12);
-    Round round(clients, kWords, seed);
+    Round round(clients, kSumWords, seed);
     std::set<ClientId> gone;
     round.carry = [&](const Carried& carried, std::string message) {
       if (random.uniform() < rate) gone.insert(carried.client);
@@ -133,7 +133,7 @@ TEST(SecureSum, AnyDropOutsLeaveARightSumOrNone) {
 }
 
 TEST(SecureSum, MoreDropOutsThanAThirdAreAClearError) {
-  Round round(6, kWords, 3);
+  Round round(6, kSumWords, 3);
   round.carry = [&](const Carried& carried, std::string message) {
     const bool is_lost = carried.step == Order::kInbox && carried.client <= 5;
     return is_lost ? std::nullopt : std::optional(std::move(message));

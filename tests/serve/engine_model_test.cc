@@ -264,7 +264,7 @@ TEST(EngineModel, TheBatchMayBeAnyDimension) {
   EXPECT_EQ(model->statistics().executions, 1u);
 }
 
-class EveryType : public testing::TestWithParam<DType> {};
+class EveryType : public ::testing::TestWithParam<DType> {};
 
 TEST_P(EveryType, GoesInAndOut) {
   const auto model = load(identity(GetParam(), {kBatch, 5}), {.max_batch = 4, .max_wait = 0});
@@ -276,8 +276,8 @@ TEST_P(EveryType, GoesInAndOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, EveryType,
-                         testing::Values(DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::i8,
-                                         DType::boolean),
+                         ::testing::Values(DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::i8,
+                                           DType::boolean),
                          [](const auto& one) { return dtype_name(one.param); });
 
 TEST(EngineModel, ClosingAnswersThoseThatWait) {

@@ -47,7 +47,7 @@ const std::vector<WrongRequest>& wrong_requests() {
   return cases;
 }
 
-class EveryWrongRequest : public testing::TestWithParam<WrongRequest> {};
+class EveryWrongRequest : public ::testing::TestWithParam<WrongRequest> {};
 
 TEST_P(EveryWrongRequest, IsRefusedWithWhatWasFoundAndExpected) {
   const auto checked = check_request(metadata_of(two_inputs(), "m", "1", {}, 4), GetParam().request);
@@ -56,7 +56,7 @@ TEST_P(EveryWrongRequest, IsRefusedWithWhatWasFoundAndExpected) {
   EXPECT_EQ(checked.error().message, GetParam().message);
 }
 
-INSTANTIATE_TEST_SUITE_P(Requests, EveryWrongRequest, testing::ValuesIn(wrong_requests()),
+INSTANTIATE_TEST_SUITE_P(Requests, EveryWrongRequest, ::testing::ValuesIn(wrong_requests()),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(CheckRequest, BringsInputsIntoTheModelsOrder) {

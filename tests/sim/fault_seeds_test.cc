@@ -15,13 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kFaultSeedsSamples = 60;
 constexpr std::size_t kDevices = 4;
-constexpr std::uint64_t kSeeds = kSanitized ? 19 : 200;  // of each form of a strategy
-constexpr Seconds kWindow = 8;                           // an undisturbed job takes about as long
+constexpr std::uint64_t kFaultSeedsSeeds = kSanitized ? 19 : 200;  // of each form of a strategy
+constexpr Seconds kWindow = 8;                                     // an undisturbed job takes about as long
 
 /// As slow as lets some faults hit every part of a job.
-World slow_boards() {
+World seeded_boards() {
   World world = boards(kDevices);
   for (Device& device : world.devices) {
     device.flops = 3e6;
@@ -47,19 +47,19 @@ bool all_were_lost(const std::string& log) {
 
 /// The loss on the first test samples of the glyphs.
 double test_loss(const std::vector<float>& parameters) {
-  const auto data = data::first_samples(*data::open_dataset("glyphs", data::Split::test, {}), kSamples);
+  const auto data = data::first_samples(*data::open_dataset("glyphs", data::Split::test, {}), kFaultSeedsSamples);
   const Graph graph = *learn::with_flat_parameters(train::small_graph(), parameters);
   const auto replica = *learn::Replica::create(graph, {.batch = 8, .mode = Mode::inference, .backend = "portable"});
   return learn::evaluate(*replica, data)->loss;
 }
 
-class RandomFaults : public testing::TestWithParam<train::StrategyCase> {};
+class RandomFaults : public ::testing::TestWithParam<train::StrategyCase> {};
 
 TEST_P(RandomFaults, LoseNoSampleAndEndTheJobInGoodOrder) {
-  const train::TrainJob job = train::job_of(GetParam(), kSamples);
-  const World world = slow_boards();
+  const train::TrainJob job = train::job_of(GetParam(), kFaultSeedsSamples);
+  const World world = seeded_boards();
   int done = 0, disturbed = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kFaultSeedsSeeds; ++seed) {
     SCOPED_TRACE("fault seed " + std::to_string(seed));
     const json run = simulated(job, world, draw_faults(world, seed, kWindow), 3600);
     if (run.value("status", "") == "unavailable" && all_were_lost(run.value("log", ""))) continue;
@@ -77,11 +77,11 @@ TEST_P(RandomFaults, LoseNoSampleAndEndTheJobInGoodOrder) {
     // the workers classified with their own copies, and the leader reported its own
     EXPECT_NEAR(result["test_loss"].get<double>(), test_loss(parameters), 1e-4);
   }
-  EXPECT_GE(done, static_cast<int>(kSeeds) * 15 / 19);
-  EXPECT_GE(disturbed, static_cast<int>(kSeeds) * 9 / 19) << "of most, a worker must be lost";
+  EXPECT_GE(done, static_cast<int>(kFaultSeedsSeeds) * 15 / 19);
+  EXPECT_GE(disturbed, static_cast<int>(kFaultSeedsSeeds) * 9 / 19) << "of most, a worker must be lost";
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, RandomFaults, testing::ValuesIn(train::every_strategy()), train::name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, RandomFaults, ::testing::ValuesIn(train::every_strategy()), train::name_of);
 
 }  // namespace
 }  // namespace mangrove::sim

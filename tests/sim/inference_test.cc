@@ -12,11 +12,11 @@
 namespace mangrove::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = kSanitized ? 19 : 200;  // of each case
+constexpr std::uint64_t kInferenceSeeds = kSanitized ? 19 : 200;  // of each case
 
-class EveryInference : public testing::TestWithParam<InferenceCase> {};
+class EveryInference : public ::testing::TestWithParam<InferenceCase> {};
 
-std::string name_of(const testing::TestParamInfo<InferenceCase>& info) {
+std::string name_of(const ::testing::TestParamInfo<InferenceCase>& info) {
   return info.param.name;
 }
 
@@ -38,7 +38,7 @@ TEST_P(EveryInference, UnderRandomFaultsAnswersEveryImageOnce) {
   const World world = GetParam().world();
   const Seconds window = simulated(job, world).seconds;
   int done = 0, disturbed = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kInferenceSeeds; ++seed) {
     const std::string where = "fault seed " + std::to_string(seed);
     const SimulatedInference run = simulated(job, world, draw_faults(world, seed, window));
     const std::vector<std::string> lost = run.lost();
@@ -48,8 +48,8 @@ TEST_P(EveryInference, UnderRandomFaultsAnswersEveryImageOnce) {
     disturbed += lost.empty() ? 0 : 1;
     GetParam().expect_right(run.outcome, where);
   }
-  EXPECT_GE(done, static_cast<int>(kSeeds) * 10 / 19);
-  EXPECT_GE(disturbed, static_cast<int>(kSeeds) * 5 / 19) << "of many, a node must be lost";
+  EXPECT_GE(done, static_cast<int>(kInferenceSeeds) * 10 / 19);
+  EXPECT_GE(disturbed, static_cast<int>(kInferenceSeeds) * 5 / 19) << "of many, a node must be lost";
 }
 
 TEST(EveryInference, HasAJobOfEveryStrategy) {
@@ -60,7 +60,7 @@ TEST(EveryInference, HasAJobOfEveryStrategy) {
         << row.name << ": it has several networks, so simulated_inference.cc must say of which a job of it consists";
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, EveryInference, testing::ValuesIn(every_inference()), name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryInference, ::testing::ValuesIn(every_inference()), name_of);
 
 double sample_flops() {
   return 2.0 * static_cast<double>(multiply_adds(small_graph(), 1));

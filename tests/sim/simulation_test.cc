@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSamples = 200;
+constexpr std::int64_t kSimulationSamples = 200;
 
 /// What the workers compute does not depend on who is first.
 bool is_in_step(const std::string& strategy) {
@@ -20,10 +20,10 @@ bool is_in_step(const std::string& strategy) {
   return false;
 }
 
-class EveryStrategy : public testing::TestWithParam<train::StrategyCase> {};
+class EveryStrategy : public ::testing::TestWithParam<train::StrategyCase> {};
 
 TEST_P(EveryStrategy, LearnsWhatItLearnsOverTheInProcessEndpoint) {
-  const train::TrainJob job = train::job_of(GetParam(), kSamples);
+  const train::TrainJob job = train::job_of(GetParam(), kSimulationSamples);
   const json simulated_run = simulated(job, boards(4));
   ASSERT_EQ(simulated_run.value("status", ""), "ok") << simulated_run.value("message", "");
   RoleWorld world(5);
@@ -44,7 +44,7 @@ TEST_P(EveryStrategy, LearnsWhatItLearnsOverTheInProcessEndpoint) {
 }
 
 TEST_P(EveryStrategy, HappensTheSameWayTwice) {
-  const train::TrainJob job = train::job_of(GetParam(), kSamples);
+  const train::TrainJob job = train::job_of(GetParam(), kSimulationSamples);
   World world = boards(4);
   for (Device& device : world.devices) device.line.jitter = 5e-5;
   const json first = simulated(job, world), second = simulated(job, world);
@@ -52,7 +52,7 @@ TEST_P(EveryStrategy, HappensTheSameWayTwice) {
   EXPECT_EQ(first, second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, testing::ValuesIn(train::every_strategy()), train::name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, ::testing::ValuesIn(train::every_strategy()), train::name_of);
 
 TEST(VirtualSeconds, AreWhatTheWorldSays) {
   train::TrainJob job = train::small_job(80);  // 10 steps of 8 samples on one worker

@@ -22,7 +22,7 @@ struct Case {
 };
 
 /// Where wire and computing take about as long.
-World slow_boards() {
+World four_slow_boards() {
   World world = boards(4);
   for (Device& device : world.devices) {
     device.flops = 1e7;
@@ -32,13 +32,13 @@ World slow_boards() {
   return world;
 }
 
-class Modelled : public testing::TestWithParam<Case> {};
+class Modelled : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Modelled, TakesAsLongAsTheRealComputation) {
   train::TrainJob job = train::small_job(320);
   job.set_epochs(2);
   GetParam().choose(job);
-  const json real = simulated(job, slow_boards()), modelled = simulated(job, slow_boards(), {}, 0, true);
+  const json real = simulated(job, four_slow_boards()), modelled = simulated(job, four_slow_boards(), {}, 0, true);
   ASSERT_EQ(real.value("status", ""), "ok") << real.value("message", "");
   ASSERT_EQ(modelled.value("status", ""), "ok") << modelled.value("message", "");
   const json& expected = real["result"];
@@ -56,35 +56,35 @@ TEST_P(Modelled, TakesAsLongAsTheRealComputation) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, Modelled,
-    testing::Values(Case{"server", [](train::TrainJob&) {}, 0.005},
-                    Case{"server_with_codecs",
-                         [](train::TrainJob& job) {
-                           job.set_codec("two_step(0.05)");
-                           job.set_downlink_codec("int8");
-                         },
-                         0.05},  // the first message has nothing to send, and is modelled like others
-                    Case{"asynchronous", [](train::TrainJob& job) { job.set_consistency("async"); }, 0.01},
-                    Case{"all_reduce", [](train::TrainJob& job) { job.set_strategy("all_reduce"); }, 0.02},
-                    Case{"federated",
-                         [](train::TrainJob& job) {
-                           job.set_strategy("federated");
-                           job.set_local_steps(4);
-                         },
-                         0.005},
-                    Case{"federated_with_codecs",
-                         [](train::TrainJob& job) {
-                           job.set_strategy("federated");
-                           job.set_local_steps(4);
-                           job.set_codec("two_step(0.1)");
-                           job.set_downlink_codec("two_step(0.1)");
-                         },
-                         0.05},
-                    Case{"gossip",
-                         [](train::TrainJob& job) {
-                           job.set_strategy("gossip");
-                           job.set_local_steps(4);
-                         },
-                         0.005}),
+    ::testing::Values(Case{"server", [](train::TrainJob&) {}, 0.005},
+                      Case{"server_with_codecs",
+                           [](train::TrainJob& job) {
+                             job.set_codec("two_step(0.05)");
+                             job.set_downlink_codec("int8");
+                           },
+                           0.05},  // the first message has nothing to send, and is modelled like others
+                      Case{"asynchronous", [](train::TrainJob& job) { job.set_consistency("async"); }, 0.01},
+                      Case{"all_reduce", [](train::TrainJob& job) { job.set_strategy("all_reduce"); }, 0.02},
+                      Case{"federated",
+                           [](train::TrainJob& job) {
+                             job.set_strategy("federated");
+                             job.set_local_steps(4);
+                           },
+                           0.005},
+                      Case{"federated_with_codecs",
+                           [](train::TrainJob& job) {
+                             job.set_strategy("federated");
+                             job.set_local_steps(4);
+                             job.set_codec("two_step(0.1)");
+                             job.set_downlink_codec("two_step(0.1)");
+                           },
+                           0.05},
+                      Case{"gossip",
+                           [](train::TrainJob& job) {
+                             job.set_strategy("gossip");
+                             job.set_local_steps(4);
+                           },
+                           0.005}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(ModelledJob, NamesWhatItCannotModel) {
@@ -120,7 +120,7 @@ infer::InferJob of_strategy(const char* strategy) {
   return job;
 }
 
-class ModelledInference : public testing::TestWithParam<InferenceJob> {};
+class ModelledInference : public ::testing::TestWithParam<InferenceJob> {};
 
 TEST_P(ModelledInference, TakesAsLongAsTheRealComputation) {
   infer::InferJob job = GetParam().job();
@@ -141,7 +141,7 @@ TEST_P(ModelledInference, TakesAsLongAsTheRealComputation) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, ModelledInference,
-    testing::Values(
+    ::testing::Values(
         InferenceJob{"single", [] { return of_strategy("single"); }, {"a", "b"}},
         InferenceJob{"pipeline", [] { return of_strategy("pipeline"); }, {"a", "b", "c"}},
         InferenceJob{"averaging",

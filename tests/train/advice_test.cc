@@ -186,7 +186,7 @@ RoleWorld::Outcome train_on_ten(TrainJob job, Seconds compute, Seconds latency) 
   return outcome;
 }
 
-class AdviceOfAJob : public testing::TestWithParam<const char*> {
+class AdviceOfAJob : public ::testing::TestWithParam<const char*> {
  protected:
   static TrainJob job() {
     TrainJob job = small_job(4000);  // 50 steps of ten boards
@@ -229,10 +229,10 @@ TEST_P(AdviceOfAJob, DoesNotComeWhereTheNetworkIsFast) {
   EXPECT_FALSE(advice.contains("local_steps"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, AdviceOfAJob, testing::Values("sync", "async", "federated"),
+INSTANTIATE_TEST_SUITE_P(Strategies, AdviceOfAJob, ::testing::Values("sync", "async", "federated"),
                          [](const auto& test) { return std::string(test.param); });
 
-class AdviceOfARealJob : public testing::TestWithParam<StrategyCase> {};
+class AdviceOfARealJob : public ::testing::TestWithParam<StrategyCase> {};
 
 TEST_P(AdviceOfARealJob, IsInTheResult) {
   const RoleWorld::Outcome outcome = train(job_of(GetParam(), 200), 3);
@@ -258,7 +258,7 @@ TEST_P(AdviceOfARealJob, OfOneBoardThereIsNone) {
   EXPECT_FALSE(json::parse(outcome.result()).contains("advice"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, AdviceOfARealJob, testing::ValuesIn(every_strategy()), name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, AdviceOfARealJob, ::testing::ValuesIn(every_strategy()), name_of);
 
 }  // namespace
 }  // namespace mangrove::train

@@ -36,7 +36,7 @@ Graph trained_graph(const RoleWorld::Outcome& outcome) {
   return *graph;
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
+bool equal_tensors(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
 }
 
@@ -44,7 +44,7 @@ bool equal(const Tensor& a, const Tensor& b) {
 std::vector<std::string> changed(const Graph& before, const Graph& after) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : before.initializers())
-    if (!equal(tensor, after.initializers().at(name))) names.push_back(name);
+    if (!equal_tensors(tensor, after.initializers().at(name))) names.push_back(name);
   return names;
 }
 

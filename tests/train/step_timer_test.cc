@@ -19,7 +19,7 @@ class SetClock final : public Clock {
 };
 
 /// A timer whose time passes when a test says so.
-struct TimedWorker : testing::Test {
+struct TimedWorker : ::testing::Test {
   void pass(Seconds seconds) { clock.time = clock.time + seconds; }
   static Work work_held(Seconds held) {
     Work work;

@@ -23,7 +23,7 @@ Graph graph_without_parameters() {
   return Graph::create(std::move(parts)).value();
 }
 
-class Untrainable : public testing::TestWithParam<StrategyCase> {};
+class Untrainable : public ::testing::TestWithParam<StrategyCase> {};
 
 TEST_P(Untrainable, ANetworkWithoutParametersIsRefusedByEveryRank) {
   TrainJob job = job_of(GetParam(), 32);
@@ -37,7 +37,7 @@ TEST_P(Untrainable, ANetworkWithoutParametersIsRefusedByEveryRank) {
       << outcome.leader.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Untrainable, testing::ValuesIn(every_strategy()), name_of);
+INSTANTIATE_TEST_SUITE_P(Every, Untrainable, ::testing::ValuesIn(every_strategy()), name_of);
 
 TEST(Untrainable, MoreLocalStepsThanOneMessageTakesAreRefused) {
   TrainJob job = small_job(32);

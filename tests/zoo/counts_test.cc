@@ -80,14 +80,14 @@ std::vector<std::string_view> names() {
   return all;
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string_view>& instance) {
+std::string count_test_name(const ::testing::TestParamInfo<std::string_view>& instance) {
   std::string name(instance.param);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Counts, ::testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Models, Counts, ::testing::ValuesIn(names()), count_test_name);
 
 TEST(Counts, EveryPublishedModelIsInTheTable) {
   for (const auto& published : kPublished) {

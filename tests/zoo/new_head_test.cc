@@ -11,7 +11,7 @@
 namespace mangrove::zoo {
 namespace {
 
-Graph build(std::string_view name, const Shape& sample, std::int64_t classes = 20) {
+Graph build_headed(std::string_view name, const Shape& sample, std::int64_t classes = 20) {
   auto graph = build_model(name, {.sample_shape = sample, .classes = classes});
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;
@@ -23,7 +23,7 @@ bool equal(const Tensor& a, const Tensor& b) {
 
 TEST(NewHead, KeepsTheBackboneForOtherSamplesAndClasses) {
   for (const char* name : {"mobilenetv2-0.25", "resnet-18", "mobilenet-0.5"}) {
-    const Graph before = build(name, {3, 64, 64});
+    const Graph before = build_headed(name, {3, 64, 64});
     const auto graph = with_new_head(before, {3, 96, 48}, 7, 1);
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;
     EXPECT_EQ(graph->inputs()[0].second.shape, (Shape{kBatch, 3, 96, 48})) << name;
@@ -39,7 +39,7 @@ TEST(NewHead, KeepsTheBackboneForOtherSamplesAndClasses) {
 }
 
 TEST(NewHead, DependsOnItsSeed) {
-  const Graph network = build("mobilenetv2-0.25", {3, 32, 32});
+  const Graph network = build_headed("mobilenetv2-0.25", {3, 32, 32});
   const auto weights = [&](std::uint64_t seed) {
     return with_new_head(network, {3, 32, 32}, 5, seed)->initializers().at("head.fc.weight");
   };
@@ -48,7 +48,7 @@ TEST(NewHead, DependsOnItsSeed) {
 }
 
 TEST(NewHead, IsReplacedByAnotherOne) {
-  const auto first = with_new_head(build("mobilenetv2-0.25", {3, 32, 32}), {3, 32, 32}, 5, 1);
+  const auto first = with_new_head(build_headed("mobilenetv2-0.25", {3, 32, 32}), {3, 32, 32}, 5, 1);
   const auto second = with_new_head(*first, {3, 32, 32}, 9, 1);
   ASSERT_TRUE(second.ok()) << second.error().message;
   EXPECT_EQ(second->nodes().size(), first->nodes().size());
@@ -56,7 +56,7 @@ TEST(NewHead, IsReplacedByAnotherOne) {
 }
 
 TEST(NewHead, TakesTheMeanOverHeightAndWidthForPooling) {
-  GraphParts parts = build("mobilenetv2-0.25", {3, 32, 32}).parts();
+  GraphParts parts = build_headed("mobilenetv2-0.25", {3, 32, 32}).parts();
   const auto pool = std::ranges::find(parts.nodes, "GlobalAveragePool", &Node::op);
   pool->op = "ReduceMean";
   pool->attributes["axes"] = std::vector<std::int64_t>{-1, -2};
@@ -68,11 +68,11 @@ TEST(NewHead, TakesTheMeanOverHeightAndWidthForPooling) {
 }
 
 TEST(NewHead, NetworksThatDoNotFitAreRefusedByName) {
-  const auto without = with_new_head(build("lenet", {1, 28, 28}), {1, 28, 28}, 3, 1);
+  const auto without = with_new_head(build_headed("lenet", {1, 28, 28}), {1, 28, 28}, 3, 1);
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.code(), Code::invalid_argument);
   EXPECT_NE(without.error().message.find("graph 'lenet': it has no global average pooling"), std::string::npos);
-  const auto grey = with_new_head(build("mobilenetv2-0.25", {3, 32, 32}), {1, 28, 28}, 3, 1);
+  const auto grey = with_new_head(build_headed("mobilenetv2-0.25", {3, 32, 32}), {1, 28, 28}, 3, 1);
   ASSERT_FALSE(grey.ok());
   EXPECT_EQ(grey.code(), Code::invalid_argument);
   EXPECT_NE(grey.error().message.find("it is for samples [N, 3, 32, 32], and does not take [1, 28, 28]"),

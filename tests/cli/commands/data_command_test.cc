@@ -15,7 +15,7 @@ using testing::run_program;
 using testing::TemporaryFolder;
 
 /// The JSON object that a command prints.
-json result_of(std::vector<std::string> arguments) {
+json data_result_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program());
   arguments.push_back("--json");
   const Finished run = run_program(arguments, 120);
@@ -25,7 +25,7 @@ json result_of(std::vector<std::string> arguments) {
 
 TEST(DataCommand, ListNamesDataSetsKindsOfFilesAndTransformations) {
   const TemporaryFolder folder;
-  const json list = result_of({"data", "list", "--data-dir", folder.path().string()});
+  const json list = data_result_of({"data", "list", "--data-dir", folder.path().string()});
   bool cifar = false, csv = false;
   for (const json& set : list["data_sets"]) cifar = cifar || (set["name"] == "cifar10" && set["present"] == false);
   for (const json& kind : list["kinds"]) csv = csv || kind["name"] == "csv";
@@ -36,10 +36,10 @@ TEST(DataCommand, ListNamesDataSetsKindsOfFilesAndTransformations) {
 
 TEST(DataCommand, MadeImagesAreWhatInfoDescribes) {
   const TemporaryFolder folder;
-  const json made =
-      result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60", "--shard", "2/3"});
+  const json made = data_result_of(
+      {"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60", "--shard", "2/3"});
   EXPECT_EQ(made["images"], (json{{"train", 20}, {"test", 20}}));
-  const json info = result_of({"data", "info", made["use"]});
+  const json info = data_result_of({"data", "info", made["use"]});
   EXPECT_EQ(info["sample_shape"], (json{1, 28, 28}));
   EXPECT_EQ(info["splits"]["train"]["samples"], 20);
   EXPECT_EQ(info["splits"]["test"]["samples"], 20);
@@ -48,11 +48,11 @@ TEST(DataCommand, MadeImagesAreWhatInfoDescribes) {
 
 TEST(DataCommand, NetworkTrainsOnMadeSensorsAndIsEvaluatedOnThemAlike) {
   const TemporaryFolder folder;
-  const json made = result_of({"data", "make", "sensors", "--to", (folder / "motion.csv").string()});
+  const json made = data_result_of({"data", "make", "sensors", "--to", (folder / "motion.csv").string()});
   const std::string data = made["use"], runs = (folder / "run").string();
-  const json trained = result_of({"train", "--model", "mlp", "--data", data, "--augment", "normalise,mixup:0.2",
-                                  "--epochs", "2", "--batch", "16", "--run-dir", runs, "--quiet"});
-  const json evaluated = result_of({"eval", "--model", runs + "/model.onnx", "--data", data});
+  const json trained = data_result_of({"train", "--model", "mlp", "--data", data, "--augment", "normalise,mixup:0.2",
+                                       "--epochs", "2", "--batch", "16", "--run-dir", runs, "--quiet"});
+  const json evaluated = data_result_of({"eval", "--model", runs + "/model.onnx", "--data", data});
   EXPECT_EQ(evaluated["images"], 40);
   EXPECT_EQ(evaluated["accuracy"], trained["accuracy"]) << "both normalise";
 }
@@ -60,20 +60,20 @@ TEST(DataCommand, NetworkTrainsOnMadeSensorsAndIsEvaluatedOnThemAlike) {
 TEST(DataCommand, APackedDataSetIsTheSame) {
   const TemporaryFolder folder;
   const std::string images = "folder:" + (folder / "digits").string(), shards = (folder / "shards").string();
-  EXPECT_EQ(result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60"})["images"],
+  EXPECT_EQ(data_result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60"})["images"],
             (json{{"train", 60}, {"test", 60}}));
   const json packed =
-      result_of({"data", "pack", images, "--out", shards, "--shard-size", "10kB", "--compress", "zstd"});
+      data_result_of({"data", "pack", images, "--out", shards, "--shard-size", "10kB", "--compress", "zstd"});
   EXPECT_EQ(packed["splits"]["train"]["samples"], 60);
   EXPECT_GT(packed["splits"]["train"]["shards"], 1);
   EXPECT_LT(packed["splits"]["train"]["bytes"], 60 * 784);
   EXPECT_EQ(packed["use"], "shards:" + shards);
-  const json before = result_of({"data", "info", images}), after = result_of({"data", "info", shards});
+  const json before = data_result_of({"data", "info", images}), after = data_result_of({"data", "info", shards});
   for (const char* key : {"sample_shape", "classes", "splits", "mean", "deviation"})
     EXPECT_EQ(after[key], before[key]) << key;
   const auto loss_on = [&](const std::string& data) {
-    return result_of({"train", "--model", "mlp", "--data", data, "--batch", "16", "--run-dir", folder / "run",
-                      "--sample-cache", "10kB"})["test_loss"];
+    return data_result_of({"train", "--model", "mlp", "--data", data, "--batch", "16", "--run-dir", folder / "run",
+                           "--sample-cache", "10kB"})["test_loss"];
   };
   EXPECT_EQ(loss_on(images), loss_on(shards));
 }

@@ -96,13 +96,13 @@ TEST(ModelExport, WritesWhatTheZooBuilds) {
   EXPECT_EQ(report["totals"]["parameters"], built.parameter_elements());
 }
 
-struct Usage {
+struct ModelCommandUsage {
   const char* name;
   std::vector<std::string> arguments;
   const char* says;
 };
 
-class BadModelUsage : public ::testing::TestWithParam<Usage> {};
+class BadModelUsage : public ::testing::TestWithParam<ModelCommandUsage> {};
 
 TEST_P(BadModelUsage, IsOneLineAndStatusTwo) {
   const Finished run = model(GetParam().arguments);
@@ -113,13 +113,15 @@ TEST_P(BadModelUsage, IsOneLineAndStatusTwo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Model, BadModelUsage,
-    ::testing::Values(Usage{"unknown", {"show", "resnett-20"}, "did you mean 'resnet-20'"},
-                      Usage{"depth", {"show", "resnet-21"}, "D = 6n + 2"},
-                      Usage{"shape", {"show", "lenet", "--sample-shape", "1x28x28"}, "--sample-shape: '1x28x28'"},
-                      Usage{"small", {"show", "lenet", "--sample-shape", "1,8,8"}, "too small"},
-                      Usage{"no_output", {"export", "lenet"}, "--output"},
-                      Usage{"no_folder", {"export", "lenet", "--output", "/none/x.onnx"}, "/none/x.onnx"},
-                      Usage{"no_file", {"show", "/none.onnx"}, "/none.onnx"}, Usage{"no_action", {}, "subcommand"}),
+    ::testing::Values(ModelCommandUsage{"unknown", {"show", "resnett-20"}, "did you mean 'resnet-20'"},
+                      ModelCommandUsage{"depth", {"show", "resnet-21"}, "D = 6n + 2"},
+                      ModelCommandUsage{
+                          "shape", {"show", "lenet", "--sample-shape", "1x28x28"}, "--sample-shape: '1x28x28'"},
+                      ModelCommandUsage{"small", {"show", "lenet", "--sample-shape", "1,8,8"}, "too small"},
+                      ModelCommandUsage{"no_output", {"export", "lenet"}, "--output"},
+                      ModelCommandUsage{"no_folder", {"export", "lenet", "--output", "/none/x.onnx"}, "/none/x.onnx"},
+                      ModelCommandUsage{"no_file", {"show", "/none.onnx"}, "/none.onnx"},
+                      ModelCommandUsage{"no_action", {}, "subcommand"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -15,12 +15,12 @@ using nlohmann::json;
 
 const std::string kDevices = testing::repository_path("examples/plan/");
 
-Finished mangrove(std::vector<std::string> arguments) {
+Finished mangrove_plan(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program());
   return run_program(std::move(arguments));
 }
 
-std::string text_of(const fs::path& path) {
+std::string plan_text(const fs::path& path) {
   const auto text = read_file(path);
   return text.ok() ? *text : text.error().message;
 }
@@ -28,8 +28,8 @@ std::string text_of(const fs::path& path) {
 /// A profile of LeNet for inference, measured quickly.
 std::string measured(const TemporaryFolder& folder) {
   const std::string path = folder / "lenet.yaml";
-  const Finished run = mangrove({"profile", "lenet", "--batch", "4", "--seconds", "0.05", "--data-dir", folder / "data",
-                                 "--output", path, "--json"});
+  const Finished run = mangrove_plan({"profile", "lenet", "--batch", "4", "--seconds", "0.05", "--data-dir",
+                                      folder / "data", "--output", path, "--json"});
   EXPECT_EQ(run.status, 0) << run.err;
   const json report = json::parse(run.out);
   EXPECT_FALSE(report["was_kept"]);
@@ -46,8 +46,8 @@ TEST(PlanCommand, PlansWhatProfileMeasuredOnEveryExample) {
   int seen = 0;
   for (const auto& entry : fs::directory_iterator(kDevices)) {
     ++seen;
-    const Finished run = mangrove({"plan", "--model", "lenet", "--profile", profile, "--devices", entry.path().string(),
-                                   "--replicas", "1", "--json"});
+    const Finished run = mangrove_plan({"plan", "--model", "lenet", "--profile", profile, "--devices",
+                                        entry.path().string(), "--replicas", "1", "--json"});
     ASSERT_EQ(run.status, 0) << run.err;
     const json report = json::parse(run.out);
     EXPECT_EQ(report["model"], "lenet");
@@ -66,20 +66,20 @@ TEST(PlanCommand, PlansWhatProfileMeasuredOnEveryExample) {
 
 TEST(ProfileCommand, MeasuresOnceOnADevice) {
   const TemporaryFolder folder;
-  const std::string first = text_of(measured(folder));
+  const std::string first = plan_text(measured(folder));
   EXPECT_NE(first.find("memory: "), std::string::npos) << first;
   const auto again = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"profile", "lenet",      "--batch",       "4",        "--seconds",
                                           "0.05",    "--data-dir", folder / "data", "--output", folder / "b.yaml",
                                           "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished run = mangrove(arguments);
+    const Finished run = mangrove_plan(arguments);
     EXPECT_EQ(run.status, 0) << run.err;
     return json::parse(run.out);
   };
   const json second = again({});
   EXPECT_TRUE(second["was_kept"]);
-  EXPECT_EQ(text_of(folder / "b.yaml"), first);
+  EXPECT_EQ(plan_text(folder / "b.yaml"), first);
   const std::string kept = second["kept_in"];
   EXPECT_EQ(fs::path(kept).parent_path(), fs::path(folder / "data") / "profiles");
   EXPECT_FALSE(again({"--fresh"})["was_kept"]);
@@ -92,15 +92,15 @@ TEST(ProfileCommand, MeasuresOnceOnADevice) {
 TEST(PlanCommand, FollowsAnEditedProfileAndTheObjective) {
   const TemporaryFolder folder;
   const std::string profile = measured(folder);
-  std::string text = text_of(profile);
+  std::string text = plan_text(profile);
   const auto begin = text.find("forward: "), end = text.find('\n', begin);
   text.replace(begin, end - begin, "forward: 10s");  // of conv1
   ASSERT_TRUE(write_file_atomically(profile, text).ok());
   ASSERT_TRUE(
       write_file_atomically(folder / "d.yaml", "a:\n  count: 2\n  watts: 3\nslow:\n  speed: 0.5\n  watts: 1\n").ok());
   const auto plan = [&](const std::string& objective) {
-    const Finished run = mangrove({"plan", "--model", "lenet", "--profile", profile, "--devices", folder / "d.yaml",
-                                   "--replicas", "1", "--objective", objective, "--json"});
+    const Finished run = mangrove_plan({"plan", "--model", "lenet", "--profile", profile, "--devices",
+                                        folder / "d.yaml", "--replicas", "1", "--objective", objective, "--json"});
     EXPECT_EQ(run.status, 0) << run.err;
     return json::parse(run.out);
   };
@@ -120,7 +120,7 @@ TEST(PlanCommand, PredictsOtherMicroBatchesAndOtherModels) {
     std::vector<std::string> arguments = {"plan",  "--profile", profile, "--devices", kDevices + "boards.yaml",
                                           "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished run = mangrove(arguments);
+    const Finished run = mangrove_plan(arguments);
     EXPECT_EQ(run.status, 0) << run.err;
     return run;
   };
@@ -142,7 +142,7 @@ TEST(PlanCommand, ReadsAProfileOfPipeDreams) {
     std::vector<std::string> arguments = {
         "plan", "--profile", folder / "g.graph.txt", "--devices", folder / "d.yaml", "--replicas", "1", "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished run = mangrove(arguments);
+    const Finished run = mangrove_plan(arguments);
     EXPECT_EQ(run.status, 0) << run.err;
     return json::parse(run.out);
   };
@@ -154,16 +154,16 @@ TEST(PlanCommand, ReadsAProfileOfPipeDreams) {
   EXPECT_NEAR(plan({})["period_s"], 0.02, 1e-9);
 }
 
-struct Usage {
+struct PlanCommandUsage {
   const char* name;
   std::vector<std::string> arguments;
   const char* says;
 };
 
-class BadPlanUsage : public ::testing::TestWithParam<Usage> {};
+class BadPlanUsage : public ::testing::TestWithParam<PlanCommandUsage> {};
 
 TEST_P(BadPlanUsage, IsOneLineAndStatusTwo) {
-  const Finished run = mangrove(GetParam().arguments);
+  const Finished run = mangrove_plan(GetParam().arguments);
   EXPECT_EQ(run.status, 2) << run.err;
   EXPECT_NE(run.err.find(GetParam().says), std::string::npos) << run.err;
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
@@ -171,20 +171,21 @@ TEST_P(BadPlanUsage, IsOneLineAndStatusTwo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plan, BadPlanUsage,
-    ::testing::Values(Usage{"nothing", {"plan"}, "give --devices and --model"},
-                      Usage{"no_profile",
-                            {"plan", "--model", "lenet", "--devices", kDevices + "boards.yaml"},
-                            "'pi3-1' has no times"},
-                      Usage{"no_file", {"plan", "--model", "lenet", "--devices", "/none.yaml"}, "/none.yaml"},
-                      Usage{"profile_without_output", {"profile", "lenet"}, "--output"},
-                      Usage{"profile_of_nothing", {"profile", "lenett", "--output", "x"}, "did you mean 'lenet'"}),
+    ::testing::Values(
+        PlanCommandUsage{"nothing", {"plan"}, "give --devices and --model"},
+        PlanCommandUsage{
+            "no_profile", {"plan", "--model", "lenet", "--devices", kDevices + "boards.yaml"}, "'pi3-1' has no times"},
+        PlanCommandUsage{"no_file", {"plan", "--model", "lenet", "--devices", "/none.yaml"}, "/none.yaml"},
+        PlanCommandUsage{"profile_without_output", {"profile", "lenet"}, "--output"},
+        PlanCommandUsage{"profile_of_nothing", {"profile", "lenett", "--output", "x"}, "did you mean 'lenet'"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(PlanCommand, SaysTheLeastMemoryThatWouldDo) {
   const TemporaryFolder folder;
   const std::string profile = measured(folder);
   ASSERT_TRUE(write_file_atomically(folder / "d.yaml", "pi:\n  count: 2\n  memory: 1MB\n").ok());
-  const Finished run = mangrove({"plan", "--model", "lenet", "--profile", profile, "--devices", folder / "d.yaml"});
+  const Finished run =
+      mangrove_plan({"plan", "--model", "lenet", "--profile", profile, "--devices", folder / "d.yaml"});
   EXPECT_EQ(run.status, 1);
   EXPECT_NE(run.err.find("network 'lenet' fits no plan: with "), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("MB on each device one would"), std::string::npos) << run.err;

@@ -29,7 +29,7 @@ Finished predict(std::vector<std::string> arguments) {
   return run_program(arguments);
 }
 
-void write(const fs::path& path, const std::string& content) {
+void write_bytes(const fs::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
@@ -58,7 +58,7 @@ TEST(Predict, ArraysGiveWhatTheEngineGives) {
   Tensor x(DType::f32, Shape{5, 1, 28, 28});
   Random random(3);
   for (float& element : x.as<float>()) element = static_cast<float>(random.uniform());
-  write(folder / "x.npy", encode_npy(x));
+  write_bytes(folder / "x.npy", encode_npy(x));
   const auto execution = Execution::create(Program::compile(graph, {.batch = 5}).value()).value();
   ASSERT_TRUE(execution->set_input("input", x).ok());
   execution->forward();
@@ -81,7 +81,7 @@ TEST(Predict, OneSampleNeedsNoBatchAndNumPysTypesAreTaken) {
   save(colour_classifier(), folder / "m.onnx");
   Tensor x(DType::f64, Shape{3, 4, 4});
   for (std::size_t i = 16; i < 32; ++i) x.as<double>()[i] = 0.5;
-  write(folder / "x.npy", encode_npy(x));
+  write_bytes(folder / "x.npy", encode_npy(x));
   const Finished run = predict({folder / "m.onnx", "--input", folder / "x.npy", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
   const json top = json::parse(run.out)["samples"][0]["top"];
@@ -99,8 +99,8 @@ TEST(Predict, SeveralInputsAndOutputsGoByName) {
   parts.nodes = {Node{.name = "s", .op = "Add", .attributes = {}, .inputs = {"a", "b"}, .outputs = {"sum"}},
                  Node{.name = "p", .op = "Mul", .attributes = {}, .inputs = {"a", "b"}, .outputs = {"product"}}};
   save(parts, folder / "m.onnx");
-  write(folder / "a.npy", encode_npy(Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})));
-  write(folder / "b.npy", encode_npy(Tensor::of<float>({2}, {10, 100})));
+  write_bytes(folder / "a.npy", encode_npy(Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})));
+  write_bytes(folder / "b.npy", encode_npy(Tensor::of<float>({2}, {10, 100})));
   const std::string a = "a=" + (folder / "a.npy").string(), b = "b=" + (folder / "b.npy").string();
   const Finished run = predict({folder / "m.onnx", "--input", a, "--input", b, "--batch", "2", "--output",
                                 "product=" + (folder / "p.npy").string()});
@@ -120,7 +120,7 @@ TEST(Predict, SeveralInputsAndOutputsGoByName) {
 TEST(Predict, ImagesAreResizedCroppedAndNormalized) {
   const TemporaryFolder folder;
   save(colour_classifier(), folder / "m.onnx");
-  write(folder / "red.ppm", ppm(9, 6, "\xff\x33\x66"));  // 1, 0.2, 0.4
+  write_bytes(folder / "red.ppm", ppm(9, 6, "\xff\x33\x66"));  // 1, 0.2, 0.4
   const Finished run = predict({folder / "m.onnx", "--input", folder / "red.ppm", "--output", folder / "y.npy",
                                 "--mean", "0.5,0.1,0", "--std", "0.5,1,2"});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -136,7 +136,7 @@ TEST(Predict, MetadataNamesClassesAndNormalization) {
   parts.metadata = {
       {"mangrove.classes", R"(["red", "green", "blue"])"}, {"mangrove.mean", "0.5"}, {"mangrove.std", "0.25"}};
   save(parts, folder / "m.onnx");
-  write(folder / "g.ppm", ppm(4, 4, std::string("\x00\xff\x00", 3)));
+  write_bytes(folder / "g.ppm", ppm(4, 4, std::string("\x00\xff\x00", 3)));
   const auto arguments = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {folder / "m.onnx", "--input", folder / "g.ppm", "--output", folder / "y.npy", "--json"});
     return more;
@@ -144,7 +144,7 @@ TEST(Predict, MetadataNamesClassesAndNormalization) {
   const json report = json::parse(predict(arguments({})).out);
   EXPECT_EQ(report["samples"][0]["top"][0]["label"], "green");
   EXPECT_NEAR(read_npy(folder / "y.npy").as<float>()[1], 10 * (1 - 0.5) / 0.25, 1e-4);
-  write(folder / "labels.txt", "rot\r\ngruen\n");
+  write_bytes(folder / "labels.txt", "rot\r\ngruen\n");
   const json other = json::parse(predict(arguments({"--labels", folder / "labels.txt", "--mean", "0"})).out);
   EXPECT_EQ(other["samples"][0]["top"][0]["label"], "gruen");
   EXPECT_EQ(other["samples"][0]["top"].back()["label"], "2");
@@ -155,10 +155,10 @@ TEST(Predict, AFolderHasALineForEachImageAndSaysWhichCannotBeRead) {
   const TemporaryFolder folder;
   save(colour_classifier(), folder / "m.onnx");
   fs::create_directories(folder / "images");
-  write(folder / "images/a.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
-  write(folder / "images/b.ppm", "P6 no image");
-  write(folder / "images/c.ppm", ppm(20, 3, std::string("\x00\x00\xff", 3)));
-  write(folder / "images/notes.txt", "not an image");
+  write_bytes(folder / "images/a.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
+  write_bytes(folder / "images/b.ppm", "P6 no image");
+  write_bytes(folder / "images/c.ppm", ppm(20, 3, std::string("\x00\x00\xff", 3)));
+  write_bytes(folder / "images/notes.txt", "not an image");
   for (const char* batch : {"1", "2", "8"}) {
     const Finished run = predict(
         {folder / "m.onnx", "--input", folder / "images", "--batch", batch, "--output", folder / "y.npy", "--json"});
@@ -191,7 +191,7 @@ TEST(Predict, PreparesImagesAsInTraining) {
     GraphParts parts = colour_classifier();
     parts.metadata = {{"mangrove.augmentation", recipe}};
     save(parts, folder / "m.onnx");
-    write(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
+    write_bytes(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
     more.insert(more.begin(), {folder / "m.onnx", "--input", folder / "red.ppm", "--output", folder / "y.npy"});
     const Finished run = predict(more);
     EXPECT_EQ(run.status, 0) << run.err;
@@ -215,8 +215,8 @@ TEST(Predict, OpenDimensionsTakeTheGivenShape) {
   int replaced = 0;
   for (std::size_t at = 0; (at = bytes.find(fixed, at)) != std::string::npos; ++replaced) bytes.replace(at, 4, open);
   ASSERT_EQ(replaced, 2);
-  write(folder / "m.onnx", bytes);
-  write(folder / "red.ppm", ppm(8, 8, std::string("\xff\x00\x00", 3)));
+  write_bytes(folder / "m.onnx", bytes);
+  write_bytes(folder / "red.ppm", ppm(8, 8, std::string("\xff\x00\x00", 3)));
   const std::vector<std::string> arguments = {folder / "m.onnx", "--input", folder / "red.ppm", "--json"};
   const auto with_shape = [&](const std::string& shape) {
     std::vector<std::string> more = arguments;
@@ -251,7 +251,7 @@ TEST(Predict, OpenDimensionsTakeTheGivenShape) {
 TEST(Predict, RewritingPassesMayBeLeftOut) {
   const TemporaryFolder folder;
   save(colour_classifier(), folder / "m.onnx");
-  write(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
+  write_bytes(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
   const Finished run =
       predict({folder / "m.onnx", "--input", folder / "red.ppm", "--disable-pass", "fold_constants,fuse", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -266,7 +266,7 @@ TEST(Predict, AModelOfAFixedBatchIsFilledUp) {
   std::vector<std::string> arguments = {folder / "m.onnx", "--json"};
   for (const char* colour : {"\xff\x01\x01", "\x01\xff\x01", "\x01\x01\xff"}) {
     const std::string file = folder / (std::to_string(arguments.size()) + ".ppm");
-    write(file, ppm(4, 4, colour));
+    write_bytes(file, ppm(4, 4, colour));
     arguments.insert(arguments.end(), {"--input", file});
   }
   const Finished run = predict(arguments);
@@ -276,23 +276,23 @@ TEST(Predict, AModelOfAFixedBatchIsFilledUp) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(samples[static_cast<std::size_t>(i)]["top"][0]["class"], i);
 }
 
-struct Usage {
+struct PredictCommandUsage {
   const char* name;
   std::vector<std::string> arguments;
   int status;
   const char* says;
 };
 
-class BadPredictUsage : public ::testing::TestWithParam<Usage> {};
+class BadPredictUsage : public ::testing::TestWithParam<PredictCommandUsage> {};
 
 TEST_P(BadPredictUsage, IsOneLineAndTheRightStatus) {
   const TemporaryFolder folder;
   save(colour_classifier(), folder / "m.onnx");
-  write(folder / "red.ppm", ppm(4, 4, "\xff\x01\x01"));
-  write(folder / "bad.npy", "no array");
-  write(folder / "wrong.npy", encode_npy(Tensor(DType::f32, Shape{2, 3, 5, 4})));
-  write(folder / "bytes.npy", encode_npy(Tensor(DType::u8, Shape{2, 3, 4, 4})));
-  write(folder / "none.npy", encode_npy(Tensor(DType::f32, Shape{0, 3, 4, 4})));
+  write_bytes(folder / "red.ppm", ppm(4, 4, "\xff\x01\x01"));
+  write_bytes(folder / "bad.npy", "no array");
+  write_bytes(folder / "wrong.npy", encode_npy(Tensor(DType::f32, Shape{2, 3, 5, 4})));
+  write_bytes(folder / "bytes.npy", encode_npy(Tensor(DType::u8, Shape{2, 3, 4, 4})));
+  write_bytes(folder / "none.npy", encode_npy(Tensor(DType::f32, Shape{0, 3, 4, 4})));
   fs::create_directories(folder / "empty");
   std::vector<std::string> arguments;
   for (std::string argument : GetParam().arguments) {
@@ -308,28 +308,29 @@ TEST_P(BadPredictUsage, IsOneLineAndTheRightStatus) {
 INSTANTIATE_TEST_SUITE_P(
     Predict, BadPredictUsage,
     ::testing::Values(
-        Usage{"no_input", {"$T/m.onnx"}, 2, "--input"},
-        Usage{"no_model", {"$T/none.onnx", "--input", "$T/red.ppm"}, 2, "none.onnx"},
-        Usage{"no_image", {"$T/m.onnx", "--input", "$T/none.ppm"}, 2, "none.ppm"},
-        Usage{"empty_folder", {"$T/m.onnx", "--input", "$T/empty"}, 2, "no images"},
-        Usage{"not_npy", {"$T/m.onnx", "--input", "$T/bad.npy"}, 1, "bad.npy: npy: not an npy file"},
-        Usage{"wrong_shape",
-              {"$T/m.onnx", "--input", "$T/wrong.npy"},
-              2,
-              "f32 [2, 3, 5, 4], the model takes f32 [N, 3, 4, 4]"},
-        Usage{"wrong_type", {"$T/m.onnx", "--input", "$T/bytes.npy"}, 2, "u8 [2, 3, 4, 4]"},
-        Usage{"no_samples", {"$T/m.onnx", "--input", "$T/none.npy"}, 2, "[0, 3, 4, 4]"},
-        Usage{"both", {"$T/m.onnx", "--input", "$T/wrong.npy", "--input", "$T/red.ppm"}, 2, "not both"},
-        Usage{"mean", {"$T/m.onnx", "--input", "$T/red.ppm", "--mean", "0.5,x"}, 2, "--mean"},
-        Usage{"two_means", {"$T/m.onnx", "--input", "$T/red.ppm", "--mean", "0.5,0.5"}, 2, "2 numbers"},
-        Usage{"zero_std", {"$T/m.onnx", "--input", "$T/red.ppm", "--std", "0"}, 2, "--std"},
-        Usage{"labels", {"$T/m.onnx", "--input", "$T/red.ppm", "--labels", "$T/none"}, 2, "--labels"},
-        Usage{"pass",
-              {"$T/m.onnx", "--input", "$T/red.ppm", "--disable-pass", "fuze"},
-              2,
-              "disable_pass: no rewriting pass is called 'fuze'; did you mean 'fuse'?"},
-        Usage{"backend", {"$T/m.onnx", "--input", "$T/red.ppm", "--backend", "cuda12"}, 2, "cuda12"},
-        Usage{"output", {"$T/m.onnx", "--input", "$T/red.ppm", "--output", "$T/none/y.npy"}, 2, "none/y.npy"}),
+        PredictCommandUsage{"no_input", {"$T/m.onnx"}, 2, "--input"},
+        PredictCommandUsage{"no_model", {"$T/none.onnx", "--input", "$T/red.ppm"}, 2, "none.onnx"},
+        PredictCommandUsage{"no_image", {"$T/m.onnx", "--input", "$T/none.ppm"}, 2, "none.ppm"},
+        PredictCommandUsage{"empty_folder", {"$T/m.onnx", "--input", "$T/empty"}, 2, "no images"},
+        PredictCommandUsage{"not_npy", {"$T/m.onnx", "--input", "$T/bad.npy"}, 1, "bad.npy: npy: not an npy file"},
+        PredictCommandUsage{"wrong_shape",
+                            {"$T/m.onnx", "--input", "$T/wrong.npy"},
+                            2,
+                            "f32 [2, 3, 5, 4], the model takes f32 [N, 3, 4, 4]"},
+        PredictCommandUsage{"wrong_type", {"$T/m.onnx", "--input", "$T/bytes.npy"}, 2, "u8 [2, 3, 4, 4]"},
+        PredictCommandUsage{"no_samples", {"$T/m.onnx", "--input", "$T/none.npy"}, 2, "[0, 3, 4, 4]"},
+        PredictCommandUsage{"both", {"$T/m.onnx", "--input", "$T/wrong.npy", "--input", "$T/red.ppm"}, 2, "not both"},
+        PredictCommandUsage{"mean", {"$T/m.onnx", "--input", "$T/red.ppm", "--mean", "0.5,x"}, 2, "--mean"},
+        PredictCommandUsage{"two_means", {"$T/m.onnx", "--input", "$T/red.ppm", "--mean", "0.5,0.5"}, 2, "2 numbers"},
+        PredictCommandUsage{"zero_std", {"$T/m.onnx", "--input", "$T/red.ppm", "--std", "0"}, 2, "--std"},
+        PredictCommandUsage{"labels", {"$T/m.onnx", "--input", "$T/red.ppm", "--labels", "$T/none"}, 2, "--labels"},
+        PredictCommandUsage{"pass",
+                            {"$T/m.onnx", "--input", "$T/red.ppm", "--disable-pass", "fuze"},
+                            2,
+                            "disable_pass: no rewriting pass is called 'fuze'; did you mean 'fuse'?"},
+        PredictCommandUsage{"backend", {"$T/m.onnx", "--input", "$T/red.ppm", "--backend", "cuda12"}, 2, "cuda12"},
+        PredictCommandUsage{
+            "output", {"$T/m.onnx", "--input", "$T/red.ppm", "--output", "$T/none/y.npy"}, 2, "none/y.npy"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

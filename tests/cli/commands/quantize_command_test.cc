@@ -103,14 +103,14 @@ TEST(Quantize, CtrlCLeavesNothing) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }
 
-struct Usage {
+struct QuantizeCommandUsage {
   const char* name;
   std::vector<std::string> arguments;
   int status;
   const char* says;
 };
 
-class BadQuantizeUsage : public ::testing::TestWithParam<Usage> {};
+class BadQuantizeUsage : public ::testing::TestWithParam<QuantizeCommandUsage> {};
 
 TEST_P(BadQuantizeUsage, IsOneLineAndLeavesNoFile) {
   const TemporaryFolder folder;
@@ -134,18 +134,21 @@ TEST_P(BadQuantizeUsage, IsOneLineAndLeavesNoFile) {
 INSTANTIATE_TEST_SUITE_P(
     Quantize, BadQuantizeUsage,
     ::testing::Values(
-        Usage{"no_data", {"$T/m.onnx"}, 2, "--calibrate"},
-        Usage{"zoo_name", {"lenet", "--calibrate", "$T/x.npy"}, 2, "needs trained weights"},
-        Usage{"no_model", {"$T/none.onnx", "--calibrate", "$T/x.npy"}, 2, "none.onnx"},
-        Usage{"wrong_shape", {"$T/m.onnx", "--calibrate", "$T/wrong.npy"}, 2, "the model takes f32 [N, 1, 28, 28]"},
-        Usage{"no_samples", {"$T/m.onnx", "--calibrate", "$T/none.npy"}, 2, "[0, 1, 28, 28]"},
-        Usage{"empty_folder", {"$T/m.onnx", "--calibrate", "$T/empty"}, 2, "empty"},
-        Usage{"other_classes", {"$T/m.onnx", "--calibrate", "glyphs", "--calibrate", "$T/x.npy"}, 2, "not one"},
-        Usage{"unknown_data", {"$T/m.onnx", "--calibrate", "mnits"}, 2, "mnist"},
-        Usage{"method", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--method", "min"}, 2, "--method"},
-        Usage{"skip", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--skip", "conv3"}, 2, "'conv3'"},
-        Usage{"skip_all", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--skip", "Conv", "--skip", "Gemm"}, 1, "nothing"},
-        Usage{"backend", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--backend", "cuda12"}, 2, "cuda12"}),
+        QuantizeCommandUsage{"no_data", {"$T/m.onnx"}, 2, "--calibrate"},
+        QuantizeCommandUsage{"zoo_name", {"lenet", "--calibrate", "$T/x.npy"}, 2, "needs trained weights"},
+        QuantizeCommandUsage{"no_model", {"$T/none.onnx", "--calibrate", "$T/x.npy"}, 2, "none.onnx"},
+        QuantizeCommandUsage{
+            "wrong_shape", {"$T/m.onnx", "--calibrate", "$T/wrong.npy"}, 2, "the model takes f32 [N, 1, 28, 28]"},
+        QuantizeCommandUsage{"no_samples", {"$T/m.onnx", "--calibrate", "$T/none.npy"}, 2, "[0, 1, 28, 28]"},
+        QuantizeCommandUsage{"empty_folder", {"$T/m.onnx", "--calibrate", "$T/empty"}, 2, "empty"},
+        QuantizeCommandUsage{
+            "other_classes", {"$T/m.onnx", "--calibrate", "glyphs", "--calibrate", "$T/x.npy"}, 2, "not one"},
+        QuantizeCommandUsage{"unknown_data", {"$T/m.onnx", "--calibrate", "mnits"}, 2, "mnist"},
+        QuantizeCommandUsage{"method", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--method", "min"}, 2, "--method"},
+        QuantizeCommandUsage{"skip", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--skip", "conv3"}, 2, "'conv3'"},
+        QuantizeCommandUsage{
+            "skip_all", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--skip", "Conv", "--skip", "Gemm"}, 1, "nothing"},
+        QuantizeCommandUsage{"backend", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--backend", "cuda12"}, 2, "cuda12"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Quantize, RefusesWhatItMadeItselfAndFilesThatItCannotOrMustNotWrite) {

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 const std::string kExamples = repository_path("examples");
 
-Finished mangrove(std::vector<std::string> arguments) {
+Finished mangrove_report(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program());
   return run_program(std::move(arguments), 200);
 }
@@ -30,7 +30,7 @@ struct ReportCommand : ::testing::Test {
 
   json result_of(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--quiet", "--json"});
-    const Finished run = mangrove(std::move(arguments));
+    const Finished run = mangrove_report(std::move(arguments));
     EXPECT_EQ(run.status, 0) << run.err;
     return json::parse(run.out, nullptr, false);
   }
@@ -39,7 +39,7 @@ struct ReportCommand : ::testing::Test {
   std::string page_of(const std::vector<std::string>& reported, const std::string& name) {
     std::vector<std::string> arguments = {"report", "-o", path(name)};
     arguments.insert(arguments.end(), reported.begin(), reported.end());
-    const Finished report = mangrove(std::move(arguments));
+    const Finished report = mangrove_report(std::move(arguments));
     EXPECT_EQ(report.status, 0) << report.err;
     const auto page = read_file(path(name));
     EXPECT_TRUE(page.ok());
@@ -110,7 +110,7 @@ TEST_F(ReportCommand, OfAPlanShowsItsPrediction) {
   const std::string page = page_of({path("plan.json")}, "plan.html");
   expect_texts(page, {"A plan for lenet", "<dd>" + format_number(plan["samples_per_s"].get<double>()) + "</dd>",
                       "pi4-1", "100 Mbit/s", "Other plans", "predicted"});
-  EXPECT_EQ(mangrove({"report", path("plan.json")}).status, 0);
+  EXPECT_EQ(mangrove_report({"report", path("plan.json")}).status, 0);
   EXPECT_EQ(*read_file(folder / "plan.html"), page) << "beside it, unless the user says where";
   expect_texts(page_of({kExamples + "/worlds/global.yaml"}, "world.html"), {"50 × phone", "europe"});
 }
@@ -119,7 +119,7 @@ TEST_F(ReportCommand, SaysWhatIsWrong) {
   const auto error_of = [&](const std::vector<std::string>& reported, int status) {
     std::vector<std::string> arguments = {"report", "-o", path("none.html")};
     arguments.insert(arguments.end(), reported.begin(), reported.end());
-    const Finished run = mangrove(std::move(arguments));
+    const Finished run = mangrove_report(std::move(arguments));
     EXPECT_EQ(run.status, status) << run.err;
     EXPECT_FALSE(fs::exists(path("none.html")));
     return run.err;

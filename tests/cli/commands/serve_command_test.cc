@@ -30,7 +30,7 @@ using testing::program;
 using testing::run_program;
 using testing::TemporaryFolder;
 
-constexpr Seconds kLong = 60;
+constexpr Seconds kServeCommandLong = 60;
 
 /// With names of its classes, and the numbers with which it was trained.
 Graph trained_colours() {
@@ -40,7 +40,7 @@ Graph trained_colours() {
   return Graph::create(std::move(parts)).value();
 }
 
-void write(const fs::path& path, const std::string& content) {
+void write_pixels(const fs::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
@@ -53,7 +53,7 @@ struct Serve : ::testing::Test {
     words.insert(words.end(), {"--listen", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
     server = std::make_unique<Process>(words);
     const auto said = [this] { return server->out() + server->err(); };
-    server->wait_until([&] { return said().find("and gRPC on") != std::string::npos; }, kLong);
+    server->wait_until([&] { return said().find("and gRPC on") != std::string::npos; }, kServeCommandLong);
     const std::size_t at = said().find("127.0.0.1:");
     ASSERT_NE(at, std::string::npos) << said();
     port = std::stoi(said().substr(at + 10));
@@ -65,7 +65,7 @@ struct Serve : ::testing::Test {
   }
   int stop() {
     server->signal(SIGINT);
-    return server->wait(kLong);
+    return server->wait(kServeCommandLong);
   }
   Finished predict(std::vector<std::string> words) const {
     words.insert(words.begin(), {program(), "predict", folder / "m.onnx"});
@@ -81,7 +81,7 @@ TEST_F(Serve, AnswersAsPredictDoesAndEndsWell) {
   start({"colours", "--model", folder / "m.onnx", "--max-wait", "0s"});
   Tensor x(DType::f32, Shape{1, 3, 4, 4});
   for (std::size_t i = 0; i < 48; ++i) x.as<float>()[i] = static_cast<float>(i) / 7;
-  write(folder / "x.npy", encode_npy(x));
+  write_pixels(folder / "x.npy", encode_npy(x));
   ASSERT_EQ(predict({"--input", folder / "x.npy", "--output", folder / "y.npy"}).status, 0);
   const Tensor expected = parse_npy(read_file(folder / "y.npy").value()).value();
 
@@ -112,7 +112,7 @@ TEST_F(Serve, ClassifiesAsPredictDoes) {
   start({"colours", "--model", folder / "m.onnx", "--json"});
   std::string image = "P6\n9 6\n255\n";
   for (int i = 0; i < 54; ++i) image += std::string("\x33\xcc\x66", 3);
-  write(folder / "image.ppm", image);
+  write_pixels(folder / "image.ppm", image);
   const Finished run = predict({"--input", folder / "image.ppm", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
   const json expected = json::parse(run.out)["samples"][0]["top"];
@@ -134,9 +134,9 @@ TEST_F(Serve, ServesTheModelsOfAFolder) {
     fs::create_directories(folder / "models" / version);
     fs::copy_file(folder / "m.onnx", folder / "models" / version / "model.onnx");
   }
-  write(folder / "models/other/labels.txt", "rot\ngruen\nblau\n");
+  write_pixels(folder / "models/other/labels.txt", "rot\ngruen\nblau\n");
   fs::create_directories(folder / "models/broken/1");
-  write(folder / "models/broken/1/model.onnx", "no network");
+  write_pixels(folder / "models/broken/1/model.onnx", "no network");
   start({"--repository", folder / "models"});
   const json metadata = json::parse(ask(get("/v2/models/colours")).body);
   EXPECT_EQ(metadata["versions"], json({"2"})) << "the newest";
@@ -151,7 +151,7 @@ TEST_F(Serve, ServesTheModelsOfAFolder) {
 
 TEST_F(Serve, ATokenFileIsForItsOwnerAlone) {
   const fs::path file = folder / "tokens";
-  write(file, "user 0123456789abcdef\n");
+  write_pixels(file, "user 0123456789abcdef\n");
   fs::permissions(file, fs::perms(0644));
   const Finished open = run_program({program(), "serve", "m", "--model", folder / "m.onnx", "--token-file", file});
   EXPECT_EQ(open.status, 1);

@@ -21,7 +21,7 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 200;
+constexpr Seconds kSwitchCommandLong = 200;
 constexpr int kImages = 2000;
 
 struct Switch : SeparateProcesses {
@@ -45,14 +45,15 @@ TEST_F(Switch, MovesTheRestOfARunningJobToAnotherTier) {
   Process job({program(), "infer", "--tiers", tiers, "--data", "glyphs", "--limit", std::to_string(kImages),
                "--micro-batch", "1", "--scheduler", "end-edge", "--run-dir", run_dir, "--json"});
   const auto metrics = [&] { return text_of(run_dir + "/metrics.jsonl"); };
-  ASSERT_TRUE(job.wait_until([&] { return metrics().find(R"("second")") != std::string::npos; }, kLong)) << job.err();
+  ASSERT_TRUE(job.wait_until([&] { return metrics().find(R"("second")") != std::string::npos; }, kSwitchCommandLong))
+      << job.err();
   const std::string told = after(job.err(), "mangrove top --coordinator ");
   address = told.substr(0, told.find('\n'));
   EXPECT_EQ(switch_to("end-claud").status, 2);
   const Finished switched = switch_to("end-cloud");
   ASSERT_EQ(switched.status, 0) << switched.err;
   EXPECT_EQ(json::parse(switched.out)["scheduler"], "end-cloud");
-  ASSERT_EQ(job.wait(kLong), 0) << job.err();
+  ASSERT_EQ(job.wait(kSwitchCommandLong), 0) << job.err();
 
   const json result = json::parse(job.out());
   EXPECT_EQ(result["lost"], 0);

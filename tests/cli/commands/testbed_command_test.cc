@@ -22,7 +22,7 @@ using testing::Process;
 using testing::program;
 using testing::run_program;
 
-constexpr Seconds kLong = 240;
+constexpr Seconds kTestbedCommandLong = 240;
 
 struct TestbedCommand : ::testing::Test {
   std::string boards(const std::string& text) const {
@@ -31,8 +31,8 @@ struct TestbedCommand : ::testing::Test {
   }
   std::unique_ptr<Process> up(const std::string& file) const {
     auto process = std::make_unique<Process>(std::vector<std::string>{program(), "testbed", "up", file});
-    EXPECT_TRUE(
-        process->wait_until([&] { return process->out().find("testbed ready on ") != std::string::npos; }, kLong))
+    EXPECT_TRUE(process->wait_until([&] { return process->out().find("testbed ready on ") != std::string::npos; },
+                                    kTestbedCommandLong))
         << process->err();
     return process;
   }
@@ -59,11 +59,11 @@ TEST_F(LimitedBoards, TrainLeNetAndGoOnWithoutOneThatIsKilled) {
     const auto metrics = read_file(folder / "run/metrics.jsonl");
     return metrics.ok() && metrics->find("\"phase\":\"train\"") != std::string::npos;
   };
-  ASSERT_TRUE(client.wait_until(has_trained, kLong)) << client.err();
+  ASSERT_TRUE(client.wait_until(has_trained, kTestbedCommandLong)) << client.err();
   const Record record = record_of(file);
   ASSERT_EQ(record.nodes.size(), 3u);
   EXPECT_EQ(kill(record.nodes[1].pid, SIGKILL), 0);
-  ASSERT_EQ(client.wait(kLong), 0) << client.err();
+  ASSERT_EQ(client.wait(kTestbedCommandLong), 0) << client.err();
   const json result = json::parse(client.out());
   EXPECT_GT(result["accuracy"], 0.3);
   for (const json& node : result["nodes"])
@@ -153,8 +153,8 @@ TEST_F(TestbedCommand, WithoutPermissionSaysWhatItCannotSet) {
     EXPECT_NE(refused.err.find(part), std::string::npos) << part << " in: " << refused.err;
   words.push_back("--no-limits");
   Process goes_on(words);
-  ASSERT_TRUE(
-      goes_on.wait_until([&] { return goes_on.out().find("testbed ready on 127.0.0.1:") != std::string::npos; }, kLong))
+  ASSERT_TRUE(goes_on.wait_until([&] { return goes_on.out().find("testbed ready on 127.0.0.1:") != std::string::npos; },
+                                 kTestbedCommandLong))
       << goes_on.err();
   EXPECT_NE(goes_on.err().find("memory limits"), std::string::npos) << goes_on.err();
   goes_on.signal(SIGTERM);

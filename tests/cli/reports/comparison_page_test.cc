@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using testing::problem_of;
 
-RunRecord trained(double accuracy, const std::string& batch, int points) {
+RunRecord trained_run(double accuracy, const std::string& batch, int points) {
   RunRecord run;
   run.title = "lenet on mnist";
   const json nodes = {whole<cluster::NodeUsage>({{"sent_bytes", 1'500'000}}),
@@ -32,7 +32,7 @@ RunRecord trained(double accuracy, const std::string& batch, int points) {
 }
 
 TEST(ComparisonPage, ShowsResultsSettingsAndCurvesSideBySide) {
-  const std::string page = comparison_page({trained(0.9, "32", 3), trained(0.95, "64", 4)}, {"one", "<two>"});
+  const std::string page = comparison_page({trained_run(0.9, "32", 3), trained_run(0.95, "64", 4)}, {"one", "<two>"});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text :
        {"2 runs side by side", R"(<th class="n0">one</th><th class="n1">&lt;two&gt;</th>)",
@@ -53,7 +53,7 @@ TEST(ComparisonPage, OfDifferentJobsLeavesGaps) {
   RunRecord inferred;
   inferred.results["infer"] = whole<infer::PipelineResult>(
       {{"accuracy", 0.8}, {"images_per_s", 100.0}, {"latency", whole<infer::Latency>({{"p50_s", 0.01}})}});
-  const std::string page = comparison_page({trained(0.9, "32", 1), inferred, RunRecord()}, {"a", "b", "c"});
+  const std::string page = comparison_page({trained_run(0.9, "32", 1), inferred, RunRecord()}, {"a", "b", "c"});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<td>test accuracy</td><td>90.00 %</td><td>-</td><td>-</td>",
                            "<td>latency p50</td><td>-</td><td>10 ms</td><td>-</td>", ", has not ended"})
@@ -61,7 +61,7 @@ TEST(ComparisonPage, OfDifferentJobsLeavesGaps) {
 }
 
 TEST(ComparisonPage, SaysThatSettingsAreTheSame) {
-  const std::string page = comparison_page({trained(0.9, "32", 1), trained(0.9, "32", 1)}, {"a", "b"});
+  const std::string page = comparison_page({trained_run(0.9, "32", 1), trained_run(0.9, "32", 1)}, {"a", "b"});
   EXPECT_NE(page.find("All have the same settings."), std::string::npos);
   EXPECT_EQ(page.find("<b>90.00 %</b>"), std::string::npos) << "none is better";
 }

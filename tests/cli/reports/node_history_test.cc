@@ -33,9 +33,9 @@ json sample(const std::string& node, const std::string& job, double time, std::i
 }
 
 /// `each`: seconds of every phase of every step.
-json with_steps(json of_node, std::int64_t count, double each) {
-  const double all = each * static_cast<double>(count), end = of_node["time_s"].get<double>();
-  json recent = {{"step", count}, {"time_s", end - 0.1}}, steps = {{"count", count}};
+json with_steps(json of_node, std::int64_t count_in_history, double each) {
+  const double all = each * static_cast<double>(count_in_history), end = of_node["time_s"].get<double>();
+  json recent = {{"step", count_in_history}, {"time_s", end - 0.1}}, steps = {{"count", count_in_history}};
   for (const char* phase : {"load_s", "compute_s", "encode_s", "wire_s", "wait_s"}) {
     recent[phase] = each;
     steps[phase] = all;
@@ -126,7 +126,7 @@ TEST(NodeHistory, OfALongRunIsBounded) {
   EXPECT_NEAR(nodes[0].sent[500].second, 1, 1e-9) << "MB/s";
 }
 
-std::size_t count(const std::string& text, const std::string& part) {
+std::size_t count_in_history(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
@@ -145,12 +145,12 @@ TEST(NodeCharts, ShowEveryNodeAndWhereTheTimeWent) {
                            "pi-&lt;2&gt;", "gradients sent / received", "straggler"})
     EXPECT_NE(html.find(text), std::string::npos) << text;
   EXPECT_EQ(html.find("Temperature"), std::string::npos) << "there is no sensor";
-  EXPECT_EQ(count(html, "<polyline class=\"n0\""), 5u);
-  EXPECT_EQ(count(html, "<polyline class=\"n1\""), 5u);
+  EXPECT_EQ(count_in_history(html, "<polyline class=\"n0\""), 5u);
+  EXPECT_EQ(count_in_history(html, "<polyline class=\"n1\""), 5u);
   EXPECT_NE(html.find("<td>50</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td></td>"),
             std::string::npos);
   for (const char* phase : {"load", "compute", "encode", "wire", "wait"})
-    EXPECT_GE(count(html, std::string("<rect class=\"") + phase), 2u + 5 + 10) << phase;
+    EXPECT_GE(count_in_history(html, std::string("<rect class=\"") + phase), 2u + 5 + 10) << phase;
   EXPECT_EQ(node_sections({}), "");
 }
 

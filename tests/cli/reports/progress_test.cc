@@ -7,7 +7,7 @@
 namespace mangrove::cli {
 namespace {
 
-job::Progress training() {
+job::Progress training_progress() {
   return {.phase = "train",
           .epoch = 1,
           .epochs = 3,
@@ -22,22 +22,22 @@ job::Progress training() {
 }
 
 TEST(ProgressLine, HasNumbersForPeople) {
-  EXPECT_EQ(progress_line(training(), 200),
+  EXPECT_EQ(progress_line(training_progress(), 200),
             "train    [############............]  50 %  epoch 1/3  step 15/105  loss 2.2986  accuracy 92.65 %  "
             "26,591 images/s  2.8 s left");
 }
 
 TEST(ProgressLine, FitsAnyWidthAndKeepsWhatMattersMost) {
   for (int columns = 0; columns < 140; ++columns)
-    EXPECT_LE(text_width(progress_line(training(), columns)), columns) << columns;
-  const std::string line = progress_line(training(), 79);
+    EXPECT_LE(text_width(progress_line(training_progress(), columns)), columns) << columns;
+  const std::string line = progress_line(training_progress(), 79);
   for (const char* part : {"train", "50 %", "accuracy 92.65 %", "26,591 images/s", "2.8 s left"})
     EXPECT_NE(line.find(part), std::string::npos) << line;
   EXPECT_EQ(line.find("step"), std::string::npos) << line;
 }
 
 TEST(ProgressLine, SaysNothingOfTimeLeftAtTheEnd) {
-  job::Progress end = training();
+  job::Progress end = training_progress();
   end.done = 1000;
   end.eta = 0;
   EXPECT_EQ(progress_line(end, 200).find("left"), std::string::npos);

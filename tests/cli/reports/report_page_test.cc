@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using testing::problem_of;
 
-std::size_t count(const std::string& text, const std::string& part) {
+std::size_t count_in_page(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
@@ -42,13 +42,13 @@ Curve points_of(const std::string& svg, const std::string& style) {
 }
 
 template <class E>
-json line_of(const E& event) {
+json line_with(const E& event) {
   json line = job::event_json(event);
   line["kind"] = "event";
   return line;
 }
 
-json line_of(const cluster::NodeEvent& event) {
+json line_with(const cluster::NodeEvent& event) {
   json line = json::parse(event.report().json);
   line["kind"] = "event";
   return line;
@@ -69,7 +69,7 @@ std::vector<json> two_epochs() {
   for (int epoch : {1, 2})
     metrics.push_back(whole_line<train::EpochReport>(
         "epoch", {{"epoch", epoch}, {"validation_loss", 2.0 / epoch}, {"validation_accuracy", 0.4 * epoch}}));
-  metrics.push_back(line_of(train::WorkerBack{"a"}));
+  metrics.push_back(line_with(train::WorkerBack{"a"}));
   metrics.push_back(nullptr);  // a line that was cut off
   return metrics;
 }
@@ -92,9 +92,9 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
   for (const char* text : {"<title>lenet on mnist</title>", "87.65 %", "0.4321", "86.42 %", "91.23 % (epoch 2)",
                            "4 × 64", "<dd>3,457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
-  EXPECT_EQ(count(page, "<svg "), 4u);
-  EXPECT_EQ(count(page, "<polyline class=\"a\""), 4u);
-  EXPECT_EQ(count(page, "<polyline class=\"b\""), 2u) << "validation: loss and accuracy";
+  EXPECT_EQ(count_in_page(page, "<svg "), 4u);
+  EXPECT_EQ(count_in_page(page, "<polyline class=\"a\""), 4u);
+  EXPECT_EQ(count_in_page(page, "<polyline class=\"b\""), 2u) << "validation: loss and accuracy";
 }
 
 TEST(ReportPage, OfPrivateTrainingShowsWhatIsSpent) {
@@ -103,7 +103,7 @@ TEST(ReportPage, OfPrivateTrainingShowsWhatIsSpent) {
   const std::string page = page_of("private", metrics, json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_NE(page.find("Privacy spent"), std::string::npos);
-  EXPECT_EQ(count(page, "<svg "), 5u);
+  EXPECT_EQ(count_in_page(page, "<svg "), 5u);
 }
 
 TEST(ReportPage, NamesDoNotBecomeMarkup) {
@@ -117,7 +117,7 @@ TEST(ReportPage, NamesDoNotBecomeMarkup) {
 TEST(ReportPage, OfARunWithoutMetricsIsWellFormed) {
   const std::string page = page_of("empty", {}, json::object());
   EXPECT_EQ(problem_of(page), "");
-  EXPECT_EQ(count(page, "<svg "), 0u);
+  EXPECT_EQ(count_in_page(page, "<svg "), 0u);
 }
 
 TEST(ReportPage, TakesWhateverIsInItsFiles) {
@@ -156,10 +156,10 @@ TEST(ReportPage, TakesWhateverIsInItsFiles) {
 
 TEST(ReportPage, SaysWhatHappened) {
   std::vector<json> metrics = two_epochs();
-  metrics.push_back(line_of(cluster::NodeEvent(cluster::kNodeLost, "pi-3", 12.5)));
-  metrics.push_back(line_of(train::AdviceGiven{{.boards = 1}}));
-  metrics.push_back(line_of(train::MemoryPlanned{.node = "a", .micro_batches = 1}));  // nothing to tell
-  for (int i = 0; i < 300; ++i) metrics.push_back(line_of(cluster::NodeEvent(cluster::kNodeJoined, "\x01<pi>", 13)));
+  metrics.push_back(line_with(cluster::NodeEvent(cluster::kNodeLost, "pi-3", 12.5)));
+  metrics.push_back(line_with(train::AdviceGiven{{.boards = 1}}));
+  metrics.push_back(line_with(train::MemoryPlanned{.node = "a", .micro_batches = 1}));  // nothing to tell
+  for (int i = 0; i < 300; ++i) metrics.push_back(line_with(cluster::NodeEvent(cluster::kNodeJoined, "\x01<pi>", 13)));
   const std::string page = page_of("events", metrics, json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_NE(page.find("<td>12.5 s</td><td class=\"b\">pi-3 is lost</td>"), std::string::npos);

@@ -38,7 +38,7 @@ void add_node(cluster::ListNodesResponse& status, const std::string& name, int r
   }
 }
 
-cluster::ListNodesResponse training() {
+cluster::ListNodesResponse shown_training() {
   cluster::ListNodesResponse status;
   for (int rank = 1; rank <= 3; ++rank) add_node(status, "pi-" + std::to_string(rank), rank, rank == 2 ? 0.4 : 0.1);
   cluster::CurrentJob& job = *status.add_jobs();
@@ -51,23 +51,23 @@ cluster::ListNodesResponse training() {
   return status;
 }
 
-std::string text_of(const std::vector<FrameLine>& frame) {
+std::string screen_text(const std::vector<FrameLine>& frame) {
   std::string text;
   for (const FrameLine& line : frame) text += line.text + "\n";
   return text;
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool screen_has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
-  const auto frame = top_frame("host:7070", training(), {.columns = 200, .rows = 40});
-  const std::string text = text_of(frame);
+  const auto frame = top_frame("host:7070", shown_training(), {.columns = 200, .rows = 40});
+  const std::string text = screen_text(frame);
   for (const char* part : {"host:7070: 3 nodes, 3 alive", "job-7: train, parameter_server", "loss 0.2500",
                            "straggler: pi-2 loads and computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB",
                            "2.00 MB/s", "3.00 MB/s", "[##########..........]", "8 %", "72 %"})
-    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+    EXPECT_TRUE(screen_has(text, part)) << part << "\n" << text;
   ASSERT_EQ(frame.size(), 8u);
   EXPECT_EQ(frame[5].emphasis, Emphasis::none);
   EXPECT_EQ(frame[6].emphasis, Emphasis::warning) << "pi-2";
@@ -75,7 +75,7 @@ TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
 
 TEST(TopView, ColumnsStandUnderTheirHeadings) {
   for (const int columns : {80, 110, 140, 200}) {
-    const auto frame = top_frame("h:1", training(), {.columns = columns, .rows = 40});
+    const auto frame = top_frame("h:1", shown_training(), {.columns = columns, .rows = 40});
     for (const FrameLine& line : frame) EXPECT_LE(text_width(line.text), columns) << line.text;
     const std::string &heading = frame[4].text, &node = frame[5].text;
     EXPECT_EQ(heading.find("received") + 8, node.find("3.00 MB/s") + 9) << columns << "\n" << heading << "\n" << node;
@@ -84,20 +84,21 @@ TEST(TopView, ColumnsStandUnderTheirHeadings) {
 }
 
 TEST(TopView, KeepsWhatMattersMostInANarrowWindow) {
-  const auto frame = top_frame("h:1", training(), {.columns = 60, .rows = 20});
+  const auto frame = top_frame("h:1", shown_training(), {.columns = 60, .rows = 20});
   for (const FrameLine& line : frame) EXPECT_LE(text_width(line.text), 60) << line.text;
-  for (const char* part : {"node", "state", "cpu", "memory"}) EXPECT_TRUE(has(frame[4].text, part)) << frame[4].text;
-  EXPECT_FALSE(has(frame[4].text, "heartbeat"));
+  for (const char* part : {"node", "state", "cpu", "memory"})
+    EXPECT_TRUE(screen_has(frame[4].text, part)) << frame[4].text;
+  EXPECT_FALSE(screen_has(frame[4].text, "heartbeat"));
 }
 
 TEST(TopView, NonsenseFromANodeIsShownAsUnknown) {
-  cluster::ListNodesResponse status = training();
+  cluster::ListNodesResponse status = shown_training();
   cluster::NodeStatus& node = *status.mutable_nodes(0);
   node.mutable_description()->set_name("evil\x1b[2J");
   node.mutable_use()->set_rss_bytes(std::numeric_limits<std::int64_t>::min());
   node.mutable_use()->set_cpu_percent(std::numeric_limits<double>::quiet_NaN());
   const std::string line = top_frame("h:1", status, {.columns = 120, .rows = 40})[5].text;
-  EXPECT_TRUE(has(line, "evil?[2J")) << line;
+  EXPECT_TRUE(screen_has(line, "evil?[2J")) << line;
   EXPECT_EQ(line.find("nan"), std::string::npos) << line;
   EXPECT_EQ(line.find("-92"), std::string::npos) << line;
 }
@@ -108,17 +109,17 @@ TEST(TopView, AnIdleClusterHasNoJobAndNoStraggler) {
   add_node(status, "b", 0, 0);
   status.mutable_nodes(1)->set_state("lost");
   const auto frame = top_frame("h:1", status, {});
-  EXPECT_TRUE(has(text_of(frame), "2 nodes, 1 alive")) << text_of(frame);
-  EXPECT_TRUE(has(text_of(frame), "no job runs"));
-  EXPECT_FALSE(has(text_of(frame), "straggler"));
+  EXPECT_TRUE(screen_has(screen_text(frame), "2 nodes, 1 alive")) << screen_text(frame);
+  EXPECT_TRUE(screen_has(screen_text(frame), "no job runs"));
+  EXPECT_FALSE(screen_has(screen_text(frame), "straggler"));
   EXPECT_EQ(frame.back().emphasis, Emphasis::warning) << "the lost one";
-  EXPECT_TRUE(has(text_of(top_frame("h:1", {}, {})), "0 nodes"));
+  EXPECT_TRUE(screen_has(screen_text(top_frame("h:1", {}, {})), "0 nodes"));
 }
 
 TEST(TopView, ALostNodeIsNoStraggler) {
-  cluster::ListNodesResponse status = training();
+  cluster::ListNodesResponse status = shown_training();
   status.mutable_nodes(1)->set_state("lost");
-  EXPECT_FALSE(has(text_of(top_frame("h:1", status, {})), "straggler"));
+  EXPECT_FALSE(screen_has(screen_text(top_frame("h:1", status, {})), "straggler"));
 }
 
 TEST(TopView, CountsTheNodesThatDoNotFit) {
@@ -127,14 +128,14 @@ TEST(TopView, CountsTheNodesThatDoNotFit) {
   for (const int rows : {24, 10, 1, 0, -1}) {
     const auto frame = top_frame("h:1", status, {.columns = 80, .rows = rows});
     EXPECT_LE(static_cast<int>(frame.size()), std::max(rows, 7)) << rows;
-    EXPECT_TRUE(has(frame.back().text, "more")) << rows;
+    EXPECT_TRUE(screen_has(frame.back().text, "more")) << rows;
   }
   const auto whole = top_frame("h:1", status, {.columns = 80, .rows = 1'000'000});
   EXPECT_EQ(whole.size(), 104u);
 }
 
 TEST(TopView, JsonHasTheSame) {
-  cluster::ListNodesResponse status = training();
+  cluster::ListNodesResponse status = shown_training();
   status.mutable_nodes(0)->mutable_use()->set_temperature_c(55);
   const json object = top_json("h:1", status);
   EXPECT_EQ(object["coordinator"], "h:1");
@@ -157,11 +158,12 @@ TEST(TopView, JsonHasTheSame) {
 }
 
 TEST(Screen, DrawsLineForLineWithoutClearing) {
-  const std::string text =
-      screen_text({{"title", Emphasis::heading}, {"a long line"}, {"slow", Emphasis::warning}, {"cut"}},
-                  {.columns = 6, .rows = 3}, true);
+  const std::string text = ::mangrove::cli::screen_text(
+      {{"title", Emphasis::heading}, {"a long line"}, {"slow", Emphasis::warning}, {"cut"}}, {.columns = 6, .rows = 3},
+      true);
   EXPECT_EQ(text, "\x1b[H\x1b[1mtitle\x1b[0m\x1b[K\r\na long\x1b[K\r\n\x1b[33mslow\x1b[0m\x1b[K\x1b[J");
-  EXPECT_EQ(screen_text({{"slow", Emphasis::warning}}, {.columns = 6, .rows = 3}, false), "\x1b[Hslow\x1b[K\x1b[J");
+  EXPECT_EQ(::mangrove::cli::screen_text({{"slow", Emphasis::warning}}, {.columns = 6, .rows = 3}, false),
+            "\x1b[Hslow\x1b[K\x1b[J");
 }
 
 TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
@@ -172,18 +174,18 @@ TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
 }
 
 TEST(TopView, SaysWhatTheCoordinatorHasRefused) {
-  cluster::ListNodesResponse status = training();
-  EXPECT_FALSE(has(text_of(top_frame("h:1", status, {.columns = 200, .rows = 40})), "refused"));
+  cluster::ListNodesResponse status = shown_training();
+  EXPECT_FALSE(screen_has(screen_text(top_frame("h:1", status, {.columns = 200, .rows = 40})), "refused"));
   EXPECT_EQ(top_json("h:1", status)["refused"], json::object());
   (*status.mutable_refused())["too_many_joins"] = 1200;
   (*status.mutable_refused())["not_allowed"] = 3;
-  const std::string text = text_of(top_frame("h:1", status, {.columns = 200, .rows = 40}));
-  EXPECT_TRUE(has(text, "refused: 3 not allowed, 1,200 too many joins\n")) << text;
+  const std::string text = screen_text(top_frame("h:1", status, {.columns = 200, .rows = 40}));
+  EXPECT_TRUE(screen_has(text, "refused: 3 not allowed, 1,200 too many joins\n")) << text;
   EXPECT_EQ(top_json("h:1", status)["refused"], (json{{"not_allowed", 3}, {"too_many_joins", 1200}}));
 }
 
 TEST(TopView, ShowsAFewOfManyJobsAndCountsTheRolesOfANode) {
-  cluster::ListNodesResponse status = training();
+  cluster::ListNodesResponse status = shown_training();
   for (int i = 8; i < 15; ++i) {
     cluster::CurrentJob& job = *status.add_jobs();
     job.set_id("job-" + std::to_string(i));
@@ -192,20 +194,20 @@ TEST(TopView, ShowsAFewOfManyJobsAndCountsTheRolesOfANode) {
     job.set_state("waiting");
   }
   status.mutable_nodes(0)->add_roles()->set_job_id("job-8");
-  const std::string text = text_of(top_frame("h:1", status, {.columns = 120, .rows = 40}));
-  EXPECT_TRUE(has(text, "job-8: infer, pipeline: waits for nodes\n")) << text;
-  EXPECT_TRUE(has(text, "... and 3 more jobs\n")) << text;
-  EXPECT_FALSE(has(text, "job-12:")) << text;
-  EXPECT_TRUE(has(text, " 2 roles ")) << text;
+  const std::string text = screen_text(top_frame("h:1", status, {.columns = 120, .rows = 40}));
+  EXPECT_TRUE(screen_has(text, "job-8: infer, pipeline: waits for nodes\n")) << text;
+  EXPECT_TRUE(screen_has(text, "... and 3 more jobs\n")) << text;
+  EXPECT_FALSE(screen_has(text, "job-12:")) << text;
+  EXPECT_TRUE(screen_has(text, " 2 roles ")) << text;
   EXPECT_EQ(top_json("h:1", status)["jobs"].size(), 8u);
   EXPECT_EQ(top_json("h:1", status)["nodes"][0]["roles"][1], (json{{"job", "job-8"}, {"role", "stages 0"}}));
 }
 
 TEST(TopView, AnIdleNodeIsNotCountedAsOneOfTheLiving) {
-  cluster::ListNodesResponse status = training();
+  cluster::ListNodesResponse status = shown_training();
   status.mutable_nodes(2)->set_state("idle");
   const auto frame = top_frame("h:1", status, {.columns = 200, .rows = 40});
-  EXPECT_TRUE(has(text_of(frame), "3 nodes, 2 alive")) << text_of(frame);
+  EXPECT_TRUE(screen_has(screen_text(frame), "3 nodes, 2 alive")) << screen_text(frame);
   EXPECT_EQ(frame.back().emphasis, Emphasis::warning);
 }
 

@@ -10,14 +10,14 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 4;  // one micro-batch
+constexpr std::int64_t kDatasetWorkSamples = 4;  // one micro-batch
 constexpr Seconds kDeadline = 1;
 
 /// Work for one micro-batch of four samples, with ten classes.
-class DatasetWorkTest : public testing::Test {
+class DatasetWorkTest : public ::testing::Test {
  protected:
-  DatasetWorkTest() : job_(small_job(kSamples, 1)) {
-    data_.set_samples(kSamples);
+  DatasetWorkTest() : job_(small_job(kDatasetWorkSamples, 1)) {
+    data_.set_samples(kDatasetWorkSamples);
     for (int c = 0; c < 10; ++c) data_.add_classes(std::to_string(c));
   }
 
@@ -37,9 +37,9 @@ class DatasetWorkTest : public testing::Test {
   Hello data_;
 };
 
-Predictions answer(std::int32_t c) {
+Predictions answer_sample(std::int32_t c) {
   Predictions predictions;
-  for (std::int64_t i = 0; i < kSamples; ++i) predictions.add_classes(c);
+  for (std::int64_t i = 0; i < kDatasetWorkSamples; ++i) predictions.add_classes(c);
   return predictions;
 }
 
@@ -53,20 +53,20 @@ TEST_F(DatasetWorkTest, NothingIsLeftOfAnAnswerThatIsDoneAgain) {
   job_.set_deadline_s(kDeadline);
   run([](DatasetWork& work) {
     ASSERT_TRUE(work.next({0}));
-    ASSERT_EQ(work.take(answer(7), {0.5}), StreamWork::Taken::accepted);
+    ASSERT_EQ(work.take(answer_sample(7), {0.5}), StreamWork::Taken::accepted);
     ASSERT_EQ(work.redo(0), StreamWork::Redo::again);
     EXPECT_EQ(work.answers().latencies, (std::vector<std::optional<Seconds>>{std::nullopt}));
     ASSERT_TRUE(work.next({10}));
     ASSERT_EQ(work.take(missed(), {12}), StreamWork::Taken::accepted);
-    EXPECT_EQ(work.answers().predictions, std::vector<std::int32_t>(kSamples, -1));
-    EXPECT_EQ(work.answers().missed, kSamples);
+    EXPECT_EQ(work.answers().predictions, std::vector<std::int32_t>(kDatasetWorkSamples, -1));
+    EXPECT_EQ(work.answers().missed, kDatasetWorkSamples);
     ASSERT_EQ(work.redo(0), StreamWork::Redo::again);
     EXPECT_EQ(work.answers().missed, 0);
     EXPECT_EQ(work.redo(0), StreamWork::Redo::is_on_its_way);
     ASSERT_TRUE(work.next({20}));
-    ASSERT_EQ(work.take(answer(3), {20.25}), StreamWork::Taken::accepted);
-    EXPECT_EQ(work.answers().predictions, std::vector<std::int32_t>(kSamples, 3));
-    EXPECT_EQ(work.answers().deliveries, std::vector<std::int32_t>(kSamples, 1));
+    ASSERT_EQ(work.take(answer_sample(3), {20.25}), StreamWork::Taken::accepted);
+    EXPECT_EQ(work.answers().predictions, std::vector<std::int32_t>(kDatasetWorkSamples, 3));
+    EXPECT_EQ(work.answers().deliveries, std::vector<std::int32_t>(kDatasetWorkSamples, 1));
     EXPECT_EQ(work.answers().missed, 0);
     EXPECT_EQ(work.answers().latencies, (std::vector<std::optional<Seconds>>{0.25}));
   });

@@ -9,7 +9,7 @@
 namespace mangrove::infer {
 namespace {
 
-Predictions answer(std::uint64_t micro_batch, std::int32_t c) {
+Predictions answer_frame(std::uint64_t micro_batch, std::int32_t c) {
   Predictions predictions;
   predictions.set_micro_batch(micro_batch);
   predictions.add_classes(c);
@@ -17,7 +17,8 @@ Predictions answer(std::uint64_t micro_batch, std::int32_t c) {
   return predictions;
 }
 
-/// The second of two frames is answered first, and its answer turns out to be wrong before the first one is answered.
+/// The second of two frames is answered first, and its answer turns out to be wrong before the first one is
+/// answered.
 TEST(FrameWork, AnAnswerThatIsNotToldYetCanBeDoneAgain) {
   InferJob job = small_job(0, 1);
   job.set_micro_batch(1);
@@ -33,13 +34,13 @@ TEST(FrameWork, AnAnswerThatIsNotToldYetCanBeDoneAgain) {
     EXPECT_EQ(work.next(now)->micro_batch(), 0u);
     EXPECT_EQ(work.next(now)->micro_batch(), 1u);
     EXPECT_EQ(work.redo(1), StreamWork::Redo::is_on_its_way);
-    EXPECT_EQ(work.take(answer(1, 0), now), StreamWork::Taken::accepted);
+    EXPECT_EQ(work.take(answer_frame(1, 0), now), StreamWork::Taken::accepted);
     EXPECT_EQ(work.redo(1), StreamWork::Redo::again);
-    EXPECT_EQ(work.take(answer(0, 1), now), StreamWork::Taken::accepted);
+    EXPECT_EQ(work.take(answer_frame(0, 1), now), StreamWork::Taken::accepted);
     EXPECT_EQ(work.redo(0), StreamWork::Redo::too_late);
     const auto again = work.next(now);
     EXPECT_TRUE(again && again->micro_batch() == 1 && again->frames(0) == "i");
-    EXPECT_EQ(work.take(answer(1, 1), now), StreamWork::Taken::accepted);
+    EXPECT_EQ(work.take(answer_frame(1, 1), now), StreamWork::Taken::accepted);
     EXPECT_TRUE(work.is_done());
     EXPECT_EQ(work.counts().frames, 2);
     EXPECT_EQ(work.counts().latencies.size(), 2u);

@@ -79,7 +79,7 @@ RoleWorld::Outcome push(const InferJob& job, RoleWorld& world, const std::vector
   return outcome;
 }
 
-std::vector<json> answers_of(const RoleWorld::Outcome& outcome) {
+std::vector<json> frame_answers(const RoleWorld::Outcome& outcome) {
   std::vector<json> answers;
   for (const Report& report : outcome.of_kind("answers")) {
     const json body = json::parse(report.json);
@@ -92,7 +92,7 @@ void expect_all_answered(const RoleWorld::Outcome& outcome, const std::string& w
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
   static const std::vector<job::Frame> all = frames();
   static const std::vector<std::int32_t> classes = expected_classes(all);
-  const std::vector<json> answers = answers_of(outcome);
+  const std::vector<json> answers = frame_answers(outcome);
   ASSERT_EQ(answers.size(), kFrames) << where;
   std::size_t unreadable = 0;
   for (std::size_t i = 0; i < kFrames; ++i) {
@@ -143,7 +143,7 @@ TEST(Frames, OfValuesAreAnsweredWithTheScoresOfTheWholeNetwork) {
   RoleWorld world(3);
   const RoleWorld::Outcome outcome = push(job, world, all);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
-  const std::vector<json> answers = answers_of(outcome);
+  const std::vector<json> answers = frame_answers(outcome);
   ASSERT_EQ(answers.size(), kFrames);
   EXPECT_EQ(answers[7]["error"], "3135 bytes of values, where a sample has 3136");
   std::string scores;
@@ -228,7 +228,7 @@ TEST(Deadline, ThatHasPassedIsToldOfEachFrameOnce) {
   RoleWorld world(3);
   const RoleWorld::Outcome outcome = push(job, world, frames());
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
-  const std::vector<json> answers = answers_of(outcome);
+  const std::vector<json> answers = frame_answers(outcome);
   ASSERT_EQ(answers.size(), kFrames);
   for (std::size_t i = 0; i < kFrames; ++i) {
     EXPECT_EQ(answers[i]["frame"], i);

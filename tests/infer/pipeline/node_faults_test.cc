@@ -16,7 +16,7 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 30;
+constexpr std::int64_t kNodeFaultsSamples = 30;
 
 TEST(LostStage, AtAnyOfItsMessagesLosesNoImage) {
   for (const net::Rank rank : {1, 2, 3}) {
@@ -25,9 +25,9 @@ TEST(LostStage, AtAnyOfItsMessagesLosesNoImage) {
       for (;; ++k) {
         RoleWorld world(4);
         world.die({.rank = rank, .at_send = k, .after = after});
-        const RoleWorld::Outcome outcome = infer(small_job(kSamples, 3), world);
+        const RoleWorld::Outcome outcome = infer(small_job(kNodeFaultsSamples, 3), world);
         if (outcome.sent[static_cast<std::size_t>(rank)] <= k) break;
-        expect_exact(outcome, kSamples, "rank " + std::to_string(rank) + ", message " + std::to_string(k));
+        expect_exact(outcome, kNodeFaultsSamples, "rank " + std::to_string(rank) + ", message " + std::to_string(k));
       }
       EXPECT_GE(k, 9) << "a hello, a ready, eight micro-batches";
     }
@@ -41,7 +41,7 @@ bool happens(const InferJob& job, int nodes, const std::string& event) {
       RoleWorld world(nodes + 1);
       world.die({.rank = rank, .at_send = k});
       const RoleWorld::Outcome outcome = infer(job, world);
-      expect_exact(outcome, kSamples, "rank " + std::to_string(rank) + ", message " + std::to_string(k));
+      expect_exact(outcome, kNodeFaultsSamples, "rank " + std::to_string(rank) + ", message " + std::to_string(k));
       if (outcome.has_event(event)) return true;
     }
   }
@@ -49,11 +49,11 @@ bool happens(const InferJob& job, int nodes, const std::string& event) {
 }
 
 TEST(LostStage, MovesToASpareNode) {
-  EXPECT_TRUE(happens(small_job(kSamples, 3), 4, R"("event":"stage_moved")"));
+  EXPECT_TRUE(happens(small_job(kNodeFaultsSamples, 3), 4, R"("event":"stage_moved")"));
 }
 
 TEST(LostStage, IsPlannedAnewWithoutASpareNode) {
-  EXPECT_TRUE(happens(small_job(kSamples, 3), 3, R"("event":"replanned")"));
+  EXPECT_TRUE(happens(small_job(kNodeFaultsSamples, 3), 3, R"("event":"replanned")"));
 }
 
 TEST(LostStage, TwoOfThreeAtOnceLeaveOneNodeWithAllStages) {
@@ -61,7 +61,7 @@ TEST(LostStage, TwoOfThreeAtOnceLeaveOneNodeWithAllStages) {
     RoleWorld world(4);
     world.die({.rank = 1, .at_send = k + 3});
     world.die({.rank = 3, .at_send = k});
-    expect_exact(infer(small_job(kSamples, 3), world), kSamples, "message " + std::to_string(k));
+    expect_exact(infer(small_job(kNodeFaultsSamples, 3), world), kNodeFaultsSamples, "message " + std::to_string(k));
   }
 }
 
@@ -69,7 +69,7 @@ TEST(LostStage, AllOfThemIsAClearError) {
   for (int k = 0; k < 5; ++k) {
     RoleWorld world(3);
     for (const net::Rank rank : {1, 2}) world.die({.rank = rank, .at_send = k});
-    const RoleWorld::Outcome outcome = infer(small_job(kSamples, 2), world);
+    const RoleWorld::Outcome outcome = infer(small_job(kNodeFaultsSamples, 2), world);
     ASSERT_FALSE(outcome.leader.ok()) << k;
     EXPECT_EQ(outcome.leader.code(), Code::unavailable);
     EXPECT_NE(outcome.leader.error().message.find("no node is left"), std::string::npos)
@@ -78,7 +78,7 @@ TEST(LostStage, AllOfThemIsAClearError) {
 }
 
 TEST(LostMessage, WhicheverItIsLosesNoImage) {
-  InferJob job = small_job(kSamples, 2);
+  InferJob job = small_job(kNodeFaultsSamples, 2);
   job.set_answer_timeout_s(0.25);
   int k = 0;
   for (;; ++k) {
@@ -89,31 +89,31 @@ TEST(LostMessage, WhicheverItIsLosesNoImage) {
     });
     const RoleWorld::Outcome outcome = infer(job, world);
     if (sent <= k) break;
-    expect_exact(outcome, kSamples, "message " + std::to_string(k));
+    expect_exact(outcome, kNodeFaultsSamples, "message " + std::to_string(k));
   }
   EXPECT_GE(k, 4 + 2 + 2 + 2 + 1 + 2 + 16);
 }
 
 TEST(LostMessage, WhicheverCommandItIsLosesNoImage) {
-  InferJob job = small_job(kSamples, 2);
+  InferJob job = small_job(kNodeFaultsSamples, 2);
   job.set_answer_timeout_s(0.25);
   const int commands = 2 + 2 + 1 + 2 + 8;  // profile, link, single, place, feed: after these come the ENDs
   for (int k = 0; k < commands; ++k) {
     RoleWorld world(3);
     int sent = 0;
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag == kCommandTag && sent++ == k; });
-    expect_exact(infer(job, world), kSamples, "command " + std::to_string(k));
+    expect_exact(infer(job, world), kNodeFaultsSamples, "command " + std::to_string(k));
   }
 }
 
 TEST(LostMessage, WhicheverProbeItIsLosesNoImage) {
-  InferJob job = small_job(kSamples, 2);
+  InferJob job = small_job(kNodeFaultsSamples, 2);
   job.set_answer_timeout_s(0.25);
   for (const int k : {0, 5, 11}) {
     RoleWorld world(3);
     int sent = 0;
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag == kProbeTag && sent++ == k; });
-    expect_exact(infer(job, world), kSamples, "probe " + std::to_string(k));
+    expect_exact(infer(job, world), kNodeFaultsSamples, "probe " + std::to_string(k));
     EXPECT_GT(sent, k);
   }
 }
@@ -141,13 +141,13 @@ void say_hello(job::RoleContext& context, std::int64_t samples) {
 TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
   world.replace(3, [](job::RoleContext& context) {
-    say_hello(context, kSamples + 1);
+    say_hello(context, kNodeFaultsSamples + 1);
     return until_end(context, [](const Command& command) { EXPECT_EQ(command.kind(), Command::PING); });
   });
-  InferJob job = small_job(kSamples, 2);
+  InferJob job = small_job(kNodeFaultsSamples, 2);
   job.set_answer_timeout_s(20);
   const RoleWorld::Outcome outcome = infer(job, world);
-  expect_exact(outcome, kSamples, "other data");
+  expect_exact(outcome, kNodeFaultsSamples, "other data");
   EXPECT_TRUE(outcome.has_event(R"("event":"node_left_out","node":"rank-3")"));
 }
 
@@ -160,10 +160,10 @@ TEST(DifferentData, WhatNoDeviceHasDoesNotOutvoteTheOthers) {
         return until_end(context, [](const Command& command) { EXPECT_EQ(command.kind(), Command::PING); });
       });
     }
-    InferJob job = small_job(kSamples, 1);
+    InferJob job = small_job(kNodeFaultsSamples, 1);
     job.set_answer_timeout_s(20);
     const RoleWorld::Outcome outcome = infer(job, world);
-    expect_exact(outcome, kSamples, std::to_string(impossible));
+    expect_exact(outcome, kNodeFaultsSamples, std::to_string(impossible));
     EXPECT_TRUE(outcome.has_event(R"("event":"node_left_out","node":"rank-2 and rank-3")"));
   }
 }
@@ -232,15 +232,15 @@ TEST(Garbage, FromANodeHarmsNobody) {
       }
       return until_end(context, [](const Command&) {});
     });
-    InferJob job = small_job(kSamples, 2);
+    InferJob job = small_job(kNodeFaultsSamples, 2);
     job.set_answer_timeout_s(0.5);
-    expect_exact(infer(job, world), kSamples, "seed " + std::to_string(seed));
+    expect_exact(infer(job, world), kNodeFaultsSamples, "seed " + std::to_string(seed));
   }
 }
 
 TEST(Garbage, FromTheLeaderHarmsNoNode) {
   RoleWorld world(2);
-  const InferJob job = small_job(kSamples, 2);
+  const InferJob job = small_job(kNodeFaultsSamples, 2);
   world.replace(1, [&](job::RoleContext& context) { return run_pipeline(job, context); });
   Random random(3);
   const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
@@ -300,7 +300,7 @@ std::map<net::Rank, bool> idle_in(const InferJob& job, const std::function<bool(
 
 TEST(MuteNode, ThatSaysHelloAndMeasuresNothingIsIdle) {
   for (const char* strategy : {"pipeline", "single"}) {
-    InferJob job = small_job(kSamples, 0);
+    InferJob job = small_job(kNodeFaultsSamples, 0);
     job.set_strategy(strategy);
     job.set_answer_timeout_s(2);
     const std::map<net::Rank, bool> third{{1, false}, {2, false}, {3, true}};
@@ -311,7 +311,7 @@ TEST(MuteNode, ThatSaysHelloAndMeasuresNothingIsIdle) {
 }
 
 TEST(MuteNode, ThatHasMeasuredItselfIsNotIdleInSingle) {
-  InferJob job = small_job(kSamples, 0);
+  InferJob job = small_job(kNodeFaultsSamples, 0);
   job.set_strategy("single");
   job.set_answer_timeout_s(2);
   const std::map<net::Rank, bool> none{{1, false}, {2, false}, {3, false}};

@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSamples = 12;
+constexpr std::int64_t kNodeProfileSamples = 12;
 
 /// Boards that keep what they measured from one job to the next, each in a folder of its own.
-class Boards {
+class NodeProfileBoards {
  public:
   RoleWorld::Outcome infer(const InferJob& job, int nodes = 2) {
     RoleWorld world(nodes + 1);
@@ -31,7 +31,7 @@ class Boards {
       own.data_folder = folder(context.endpoint.rank());
       return run_inference(context.endpoint.rank() == 0 ? job : of_nodes, own);
     });
-    expect_exact(outcome, kSamples, "run");
+    expect_exact(outcome, kNodeProfileSamples, "run");
     return outcome;
   }
   /// Of each board: "measured" or "kept".
@@ -57,8 +57,8 @@ using Profiles = std::vector<std::string>;
 const Profiles kMeasured(2, "measured"), kKept(2, "kept");
 
 TEST(NodeProfiles, ASecondStartMeasuresNothing) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 2);
+  NodeProfileBoards boards;
+  const InferJob job = small_job(kNodeProfileSamples, 2);
   EXPECT_EQ(boards.profiles(job), kMeasured);
   EXPECT_EQ(boards.profiles(job), kKept);
   EXPECT_EQ(boards.profiles(job, 3), (Profiles{"kept", "kept", "measured"})) << "a board that is new";
@@ -75,8 +75,8 @@ TEST(NodeProfiles, ASecondStartMeasuresNothing) {
 }
 
 TEST(NodeProfiles, ArePlannedWithAsTheyWereMeasured) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 2);
+  NodeProfileBoards boards;
+  const InferJob job = small_job(kNodeProfileSamples, 2);
   // Each job calibrates all boards alike with its own run of the unsplit network, so only their ratio is the profiles'.
   const auto ratio_of_boards = [&] {
     const json devices = json::parse(boards.infer(job).result())["devices"];
@@ -95,8 +95,8 @@ TEST(NodeProfiles, ArePlannedWithAsTheyWereMeasured) {
 }
 
 TEST(NodeProfiles, OfOtherDataOnlyReadingIsMeasured) {
-  Boards boards;
-  InferJob job = small_job(kSamples, 2);
+  NodeProfileBoards boards;
+  InferJob job = small_job(kNodeProfileSamples, 2);
   boards.infer(job);
   const fs::path file = boards.file(1);
   const plan::Profile before = plan::load_profile(file).value();
@@ -108,8 +108,8 @@ TEST(NodeProfiles, OfOtherDataOnlyReadingIsMeasured) {
 }
 
 TEST(NodeProfiles, ADamagedOneIsMeasuredAnew) {
-  Boards boards;
-  const InferJob job = small_job(kSamples, 2);
+  NodeProfileBoards boards;
+  const InferJob job = small_job(kNodeProfileSamples, 2);
   boards.infer(job);
   for (const std::string& content :
        {std::string(), std::string("profile:\n  batch: 4\noperator conv:\n  forward: 1ms\n")}) {
@@ -120,9 +120,9 @@ TEST(NodeProfiles, ADamagedOneIsMeasuredAnew) {
 }
 
 TEST(StageMemory, IsForetoldAndMeasured) {
-  Boards boards;
+  NodeProfileBoards boards;
   for (int start = 0; start < 2; ++start) {
-    const json result = json::parse(boards.infer(small_job(kSamples, 2)).result());
+    const json result = json::parse(boards.infer(small_job(kNodeProfileSamples, 2)).result());
     for (const json& stage : result["stages"]) {
       EXPECT_GT(stage["rss_bytes"], 1'000'000);
       EXPECT_GT(stage["predicted_rss_bytes"], 1'000'000);

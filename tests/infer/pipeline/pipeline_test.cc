@@ -28,7 +28,7 @@ void PrintTo(const Case& c, std::ostream* out) {
        << " samples";
 }
 
-class Pipeline : public testing::TestWithParam<Case> {};
+class Pipeline : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Pipeline, AgreesWithTheUnsplitNetwork) {
   const Case& c = GetParam();
@@ -41,13 +41,13 @@ TEST_P(Pipeline, AgreesWithTheUnsplitNetwork) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stages, Pipeline,
-                         testing::Values(Case{1, 1, 4, 30}, Case{2, 2, 4, 30}, Case{3, 3, 4, 30}, Case{4, 4, 4, 30},
-                                         Case{5, 5, 4, 30}, Case{0, 3, 4, 30}));
+                         ::testing::Values(Case{1, 1, 4, 30}, Case{2, 2, 4, 30}, Case{3, 3, 4, 30}, Case{4, 4, 4, 30},
+                                           Case{5, 5, 4, 30}, Case{0, 3, 4, 30}));
 INSTANTIATE_TEST_SUITE_P(MicroBatches, Pipeline,
-                         testing::Values(Case{3, 3, 1, 11}, Case{3, 3, 7, 30}, Case{3, 3, 30, 30}, Case{3, 3, 64, 30},
-                                         Case{2, 2, 8, 1}));
+                         ::testing::Values(Case{3, 3, 1, 11}, Case{3, 3, 7, 30}, Case{3, 3, 30, 30}, Case{3, 3, 64, 30},
+                                           Case{2, 2, 8, 1}));
 INSTANTIATE_TEST_SUITE_P(Nodes, Pipeline,
-                         testing::Values(Case{3, 1, 4, 30}, Case{5, 2, 4, 30}, Case{5, 3, 4, 30}, Case{2, 5, 4, 30}));
+                         ::testing::Values(Case{3, 1, 4, 30}, Case{5, 2, 4, 30}, Case{5, 3, 4, 30}, Case{2, 5, 4, 30}));
 
 TEST(PipelineOfSkips, CarriesEveryValueThatCrossesACut) {
   for (int stages = 1; stages <= 5; ++stages) {
@@ -200,7 +200,7 @@ struct BadJob {
   std::function<void(InferJob&)> spoil;
 };
 
-class BadInferJob : public testing::TestWithParam<BadJob> {};
+class BadInferJob : public ::testing::TestWithParam<BadJob> {};
 
 TEST_P(BadInferJob, IsRefusedWithItsKey) {
   InferJob job = small_job(10, 2);
@@ -214,7 +214,7 @@ TEST_P(BadInferJob, IsRefusedWithItsKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadInferJob,
-    testing::Values(
+    ::testing::Values(
         BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(-1); }},
         BadJob{"no operator 'flaten'; did you mean 'flatten'?", Code::invalid_argument,
                [](InferJob& job) {

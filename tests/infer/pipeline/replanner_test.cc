@@ -20,10 +20,10 @@ net::Rank rank_of(const StagePlan::Stage& stage) {
 }
 
 /// Boards of some speed, and links of some rate, that run the plans of a Replanner.
-class Boards {
+class ReplannerBoards {
  public:
   /// In so many stages of one board; 0: one for each board.
-  explicit Boards(int count, BytesPerSecond rate = 0, int stages = 0) : rate_(rate) {
+  explicit ReplannerBoards(int count, BytesPerSecond rate = 0, int stages = 0) : rate_(rate) {
     InferJob job = small_job(0, stages > 0 ? stages : count);
     job.set_micro_batch(kMicroBatch);
     for (net::Rank rank = 1; rank <= count; ++rank) {
@@ -119,12 +119,12 @@ class Boards {
 };
 
 TEST(Replanner, LeavesAPlanThatIsKeptTo) {
-  Boards boards(3);
+  ReplannerBoards boards(3);
   EXPECT_EQ(boards.run(50), 0);
 }
 
 TEST(Replanner, TakesWorkFromABoardThatBecameSlower) {
-  Boards boards(3);
+  ReplannerBoards boards(3);
   ASSERT_EQ(boards.plan().stages.size(), 3u);
   boards.run(2);
   boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
@@ -137,7 +137,7 @@ TEST(Replanner, TakesWorkFromABoardThatBecameSlower) {
 }
 
 TEST(Replanner, ASpareBoardTakesOver) {
-  Boards boards(3, 0, /*stages=*/2);
+  ReplannerBoards boards(3, 0, /*stages=*/2);
   boards.run(2);
   const net::Rank slow = rank_of(boards.plan().stages[1]);
   boards.set_speed(slow, 0.25);
@@ -146,7 +146,7 @@ TEST(Replanner, ASpareBoardTakesOver) {
 }
 
 TEST(Replanner, ABoardThatIsFastAgainGetsItsWorkBack) {
-  Boards boards(2);
+  ReplannerBoards boards(2);
   const Seconds at_first = boards.period();
   boards.set_speed(1, 0.5);
   EXPECT_EQ(boards.run(5), 1);
@@ -158,7 +158,7 @@ TEST(Replanner, ABoardThatIsFastAgainGetsItsWorkBack) {
 
 TEST(Replanner, DoesNotFlapUnderNoise) {
   for (const double noise : {0.1, 0.25}) {
-    Boards boards(3, 1e6);
+    ReplannerBoards boards(3, 1e6);
     boards.set_noise(noise);
     EXPECT_EQ(boards.run(300), 0) << noise;
     boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
@@ -169,7 +169,7 @@ TEST(Replanner, DoesNotFlapUnderNoise) {
 }
 
 TEST(Replanner, CountsThePause) {
-  Boards boards(3);
+  ReplannerBoards boards(3);
   boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
   const double gain = boards.period() / 2;  // at most, a micro-batch
   EXPECT_EQ(boards.run(20, kPause / gain), 0) << "less than it costs";
@@ -177,7 +177,7 @@ TEST(Replanner, CountsThePause) {
 }
 
 TEST(Replanner, CutsElsewhereWhereALinkBecameSlower) {
-  Boards boards(2, 1e6);
+  ReplannerBoards boards(2, 1e6);
   ASSERT_EQ(boards.plan().stages.size(), 2u);
   EXPECT_EQ(boards.run(20), 0);
   boards.set_rate(2e4);

@@ -19,9 +19,9 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 30;
+constexpr std::int64_t kReplicasSamples = 30;
 
-StagePlan plan_of(const std::vector<std::vector<StagePlan::Replica>>& stages) {
+StagePlan replicas_plan(const std::vector<std::vector<StagePlan::Replica>>& stages) {
   StagePlan plan;
   for (const auto& replicas : stages) plan.stages.push_back({{}, {}, replicas, 0});
   return plan;
@@ -29,7 +29,7 @@ StagePlan plan_of(const std::vector<std::vector<StagePlan::Replica>>& stages) {
 
 TEST(Routes, ShareMicroBatchesByHowFastReplicasAre) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.4}, {2, 0.1}, {3, 0.2}}}));
+  routes.begin(replicas_plan({{{1, 0.4}, {2, 0.1}, {3, 0.2}}}));
   std::map<net::Rank, int> given;
   for (std::uint64_t m = 0; m < 7; ++m) ++given[routes.choose(m).front()];
   EXPECT_EQ(given, (std::map<net::Rank, int>{{1, 1}, {2, 4}, {3, 2}}));
@@ -37,7 +37,7 @@ TEST(Routes, ShareMicroBatchesByHowFastReplicasAre) {
 
 TEST(Routes, GiveToWhoIsDone) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}}}));
   const Routes::Route first = routes.choose(0), second = routes.choose(1);
   EXPECT_NE(first, second);
   EXPECT_EQ(first.back(), 3);
@@ -49,7 +49,7 @@ TEST(Routes, GiveToWhoIsDone) {
 
 TEST(Routes, LearnHowFastReplicasAre) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}}));
   for (int i = 0; i < 50; ++i) routes.learn(0, 1, 0.3);
   std::map<net::Rank, int> given;
   for (std::uint64_t m = 0; m < 8; ++m) ++given[routes.choose(m).front()];
@@ -58,7 +58,7 @@ TEST(Routes, LearnHowFastReplicasAre) {
 
 TEST(Routes, OneLongPauseDoesNotKeepAReplicaFromWork) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}}));
   routes.learn(0, 1, 100);
   std::map<net::Rank, int> given;
   for (std::uint64_t m = 0; m < 11; ++m) ++given[routes.choose(m).front()];
@@ -67,7 +67,7 @@ TEST(Routes, OneLongPauseDoesNotKeepAReplicaFromWork) {
 
 TEST(Routes, CountAMicroBatchThatIsSentAgainOnce) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}}));
   for (int i = 0; i < 9; ++i) routes.choose(0);
   std::set<net::Rank> next = {routes.choose(1).front(), routes.choose(2).front()};
   routes.finish(0);
@@ -106,7 +106,7 @@ std::optional<int> finds_mute(Routes& routes, net::Rank mute, int rounds) {
 TEST(Routes, FindAMuteReplicaOfEitherStageAndBlameNobodyElse) {
   for (const net::Rank mute : {1, 2, 3, 4}) {
     Routes routes;
-    routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}, {4, 0.1}}}));
+    routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}, {4, 0.1}}}));
     const auto got = finds_mute(routes, mute, 10);
     ASSERT_TRUE(got) << mute;
     EXPECT_GE(*got, Routes::kStrikes);
@@ -115,15 +115,15 @@ TEST(Routes, FindAMuteReplicaOfEitherStageAndBlameNobodyElse) {
 
 TEST(Routes, BlameNobodyWhereAStageHasOneReplica) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}}}));
   EXPECT_FALSE(finds_mute(routes, 3, 20)) << "nothing comes back at all";
-  routes.begin(plan_of({{{1, 0.1}}, {{2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}}, {{2, 0.1}}}));
   EXPECT_FALSE(finds_mute(routes, 1, 20));
 }
 
 TEST(Routes, BlameOnlyTheWayThatHasNotAnswered) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}, {3, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}, {3, 0.1}}}));
   for (int round = 1; round <= Routes::kStrikes; ++round) {
     const std::uint64_t id = static_cast<std::uint64_t>(round);
     const Instant now{round * kTimeout};
@@ -141,7 +141,7 @@ TEST(Routes, BlameOnlyTheWayThatHasNotAnswered) {
 
 TEST(Routes, BlameNobodyForOneTimeoutHoweverManyAreOverdue) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}}));
   for (std::uint64_t m = 0; m < 20; ++m) routes.choose(m);
   for (std::uint64_t m = 0; m < 20; ++m) routes.overdue(m, Instant{10 + static_cast<double>(m) / 10}, kTimeout);
   routes.came_back(0, 1, Instant{13});
@@ -150,7 +150,7 @@ TEST(Routes, BlameNobodyForOneTimeoutHoweverManyAreOverdue) {
 
 TEST(Routes, ALateAnswerClearsAReplica) {
   Routes routes;
-  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  routes.begin(replicas_plan({{{1, 0.1}, {2, 0.1}}}));
   for (int round = 1; round < 20; ++round) {
     const Instant now{round * kTimeout};
     for (const std::uint64_t m : {0, 1}) routes.choose(m);
@@ -189,7 +189,7 @@ void say(Seconds busy, net::Tag tag, std::string& payload) {
 }
 
 /// Four nodes and this plan, without measuring anything first. busy: what nodes say that a stage took.
-Streamed stream(RoleWorld& world, const InferJob& job, std::optional<Seconds> busy = std::nullopt) {
+Streamed replicas_stream(RoleWorld& world, const InferJob& job, std::optional<Seconds> busy = std::nullopt) {
   Streamed streamed;
   const auto lead = [&](job::RoleContext& context) {
     return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) -> Status {
@@ -218,11 +218,11 @@ Streamed stream(RoleWorld& world, const InferJob& job, std::optional<Seconds> bu
 }
 
 TEST(Replicas, AllTakePartAndAnswerAsOneNodeDoes) {
-  const InferJob job = small_job(kSamples, 2);
+  const InferJob job = small_job(kReplicasSamples, 2);
   RoleWorld world(5);
-  const Streamed streamed = stream(world, job);
+  const Streamed streamed = replicas_stream(world, job);
   ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
-  EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kSamples, 1));
+  EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kReplicasSamples, 1));
   EXPECT_EQ(streamed.used, (std::set<net::Rank>{1, 2, 3, 4}));
 }
 
@@ -237,7 +237,7 @@ TEST(Replicas, AMicroBatchWhoseDeadlinePassedIsNotWaitedFor) {
   int commands = 0;
   world.world().set_loss(
       [&](net::Rank, net::Rank to, net::Tag tag) { return to == 1 && tag == kCommandTag && ++commands == 2; });
-  const Streamed streamed = stream(world, job);
+  const Streamed streamed = replicas_stream(world, job);
   ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
   EXPECT_EQ(streamed.answers.missed, 4);
   EXPECT_EQ(streamed.used, (std::set<net::Rank>{1, 4}));
@@ -257,7 +257,7 @@ TEST(Replicas, AMuteOneIsLeftOut) {
       is_fed = is_fed || (to == mute && tag == kActivationTag);
       return from == mute && (tag == kActivationTag || (is_fed && tag == kFromNodeTag));
     });
-    const Streamed streamed = stream(world, job, kBusy);
+    const Streamed streamed = replicas_stream(world, job, kBusy);
     ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
     EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kMany, 1)) << mute;
     EXPECT_TRUE(streamed.outcome.has_event(R"("event":"node_left_out","node":"rank-)" + std::to_string(mute)));
@@ -266,17 +266,17 @@ TEST(Replicas, AMuteOneIsLeftOut) {
 }
 
 TEST(Replicas, TheLossOfAnyLosesNoImage) {
-  const InferJob job = small_job(kSamples, 2);
+  const InferJob job = small_job(kReplicasSamples, 2);
   RoleWorld undisturbed(5);
-  const Answers expected = stream(undisturbed, job).answers;
+  const Answers expected = replicas_stream(undisturbed, job).answers;
   for (const net::Rank rank : {1, 2, 3, 4}) {
     for (int k = 1;; k += kMessageStride) {
       RoleWorld world(5);
       world.die({.rank = rank, .at_send = k});
-      const Streamed streamed = stream(world, job);
+      const Streamed streamed = replicas_stream(world, job);
       if (streamed.outcome.sent[static_cast<std::size_t>(rank)] <= k) break;
       ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
-      EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kSamples, 1)) << rank << ' ' << k;
+      EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kReplicasSamples, 1)) << rank << ' ' << k;
       EXPECT_EQ(streamed.answers.predictions, expected.predictions) << rank << ' ' << k;
     }
   }

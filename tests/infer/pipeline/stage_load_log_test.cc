@@ -14,7 +14,7 @@ namespace {
 
 using job::Json;
 
-struct StageLoadLogTest : testing::Test {
+struct StageLoadLogTest : ::testing::Test {
   SteadyClock clock;
   net::InProcessWorld world{3};
   std::vector<Json> told;

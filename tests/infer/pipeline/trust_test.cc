@@ -24,11 +24,11 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kSamples = 1200;  // in micro-batches of 4
+constexpr std::int64_t kTrustSamples = 1200;  // in micro-batches of 4
 constexpr int kNodes = 4;
 
 InferJob checked_job(int stages) {
-  InferJob job = small_job(kSamples, stages);
+  InferJob job = small_job(kTrustSamples, stages);
   job.set_trust("spot_checks=0.02");
   return job;
 }
@@ -90,7 +90,7 @@ Status play_node(const InferJob& job, job::RoleContext& context, const Change& c
 }
 
 /// One stage on all nodes, two stages on two nodes each, or three stages on one node each.
-StagePlan plan_of(const Graph& graph, const InferJob& job) {
+StagePlan trusted_plan(const Graph& graph, const InferJob& job) {
   const DeviceProfile device{
       .rank = 1, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}};
   if (job.stages() == 1) return Replanner(graph, {device}, job).whole_on_each({1, 2, 3, 4});
@@ -129,7 +129,7 @@ struct Play {
   std::vector<std::int32_t> known{};       // none: there are none
 };
 
-Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const MakeWork& make_work) {
+Checked trusted_stream(RoleWorld& world, const InferJob& job, const Play& play, const MakeWork& make_work) {
   Checked checked;
   for (net::Rank rank = 1; rank <= kNodes; ++rank)
     world.replace(rank, [&, rank](job::RoleContext& context) {
@@ -148,7 +148,7 @@ Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const Ma
       SpotChecks checks({.share = play.share, .seed = 1});
       if (!play.known.empty()) checks.know(play.known_by, play.known, job.micro_batch());
       MG_TRY(const StreamResult result,
-             stream_through(job, context, nodes, reports, *work, plan_of(graph, job), replanner, &checks));
+             stream_through(job, context, nodes, reports, *work, trusted_plan(graph, job), replanner, &checks));
       if (const auto* dataset = dynamic_cast<const DatasetWork*>(work.get())) checked.answers = dataset->answers();
       checked.trust = trust_report(job, checks, false, result, reports);
       checked.seconds = result.seconds;
@@ -159,26 +159,26 @@ Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const Ma
 }
 
 /// liar: 0: all are honest.
-Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
+Checked trusted_stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
   RoleWorld world(kNodes + 1);
   Play play;
   if (liar != 0) play.changes[liar] = lies();
-  return stream(world, job, play, make_work);
+  return trusted_stream(world, job, play, make_work);
 }
 
-Checked stream(const InferJob& job, net::Rank liar) {
-  return stream(job, liar, dataset_work(job));
+Checked trusted_stream(const InferJob& job, net::Rank liar) {
+  return trusted_stream(job, liar, dataset_work(job));
 }
 
 const std::vector<std::int32_t>& honest_answers() {
-  static const std::vector<std::int32_t> honest = stream(checked_job(1), 0).answers.predictions;
+  static const std::vector<std::int32_t> honest = trusted_stream(checked_job(1), 0).answers.predictions;
   return honest;
 }
 
 void expect_honest_answers(const Checked& checked, const std::string& where) {
   ASSERT_TRUE(checked.outcome.leader.ok()) << where << ": " << checked.outcome.leader.error().message;
   EXPECT_EQ(checked.answers.predictions, honest_answers()) << where;
-  EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(kSamples, 1)) << where;
+  EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(kTrustSamples, 1)) << where;
 }
 
 void expect_quarantined(const Checked& checked, const std::string& node) {
@@ -190,7 +190,7 @@ void expect_quarantined(const Checked& checked, const std::string& node) {
 
 TEST(Trust, HonestDevicesAreAllBelieved) {
   for (const int stages : {1, 2}) {
-    const Checked checked = stream(checked_job(stages), 0);
+    const Checked checked = trusted_stream(checked_job(stages), 0);
     expect_honest_answers(checked, "honest");
     EXPECT_GT(checked.trust.checks, 10);
     EXPECT_EQ(checked.trust.checks, checked.trust.copies) << "no third opinion";
@@ -202,7 +202,7 @@ TEST(Trust, HonestDevicesAreAllBelieved) {
 
 TEST(Trust, ALiarIsFoundAndItsAnswersAreDoneAgain) {
   for (net::Rank liar = 1; liar <= kNodes; ++liar) {
-    const Checked checked = stream(checked_job(1), liar);
+    const Checked checked = trusted_stream(checked_job(1), liar);
     const std::string node = "rank-" + std::to_string(liar);
     expect_honest_answers(checked, node);
     expect_quarantined(checked, node);
@@ -213,7 +213,7 @@ TEST(Trust, ALiarIsFoundAndItsAnswersAreDoneAgain) {
 
 TEST(Trust, ALiarAmongStagesIsFoundWithTheWholeNetworkOnEach) {
   for (net::Rank liar = 1; liar <= kNodes; ++liar) {
-    const Checked checked = stream(checked_job(2), liar);
+    const Checked checked = trusted_stream(checked_job(2), liar);
     const std::string node = "rank-" + std::to_string(liar);
     expect_honest_answers(checked, node);
     EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated")")) << node;
@@ -233,7 +233,7 @@ TEST(Trust, ALiarDoesNotConfirmItsOwnKnownAnswers) {
   for (const int stages : {1, 2, 3}) {
     const InferJob job = checked_job(stages);
     RoleWorld world(kNodes + 1);
-    const Checked checked = stream(world, job, play, dataset_work(job));
+    const Checked checked = trusted_stream(world, job, play, dataset_work(job));
     expect_honest_answers(checked, std::to_string(stages) + " stages");
     expect_quarantined(checked, "rank-3");
     const std::string first = checked.outcome.of_kind("event").front().json;
@@ -243,7 +243,7 @@ TEST(Trust, ALiarDoesNotConfirmItsOwnKnownAnswers) {
 
 TEST(Trust, AStageOnOneNodeGivesWayToTheWholeNetworkOnEach) {
   for (net::Rank liar = 1; liar <= kNodes; ++liar) {
-    const Checked checked = stream(checked_job(3), liar);
+    const Checked checked = trusted_stream(checked_job(3), liar);
     const std::string node = "rank-" + std::to_string(liar);
     expect_honest_answers(checked, node);
     EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")")) << node;
@@ -259,7 +259,7 @@ TEST(Trust, ALostNodeLeavesNoStageUnchecked) {
   world.die({.rank = 4, .at_send = 10});
   Play play;
   play.changes[1] = lies();
-  const Checked checked = stream(world, job, play, dataset_work(job));
+  const Checked checked = trusted_stream(world, job, play, dataset_work(job));
   expect_honest_answers(checked, "without rank 4");
   EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")"));
   expect_quarantined(checked, "rank-1");
@@ -272,7 +272,7 @@ TEST(Trust, AMicroBatchThatAMiddleStageDropsIsNotWaitedFor) {
   job.set_deadline_s(0.2);
   RoleWorld world(kNodes + 1);
   world.use_virtual_time();
-  const Checked checked = stream(world, job, {.seconds = {{1, 0.3}}, .share = 1}, dataset_work(job));
+  const Checked checked = trusted_stream(world, job, {.seconds = {{1, 0.3}}, .share = 1}, dataset_work(job));
   ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
   EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(80, 1));
   EXPECT_LT(checked.seconds, job.answer_timeout_s());
@@ -291,7 +291,8 @@ TEST(Trust, NonsenseEndsNoCheckAndOnlyItsNodeIsLeftOut) {
     const InferJob job = checked_job(1);
     RoleWorld world(kNodes + 1);
     world.use_virtual_time();
-    const Checked checked = stream(world, job, {.changes = {{2, of_answers(says)}}, .share = 1}, dataset_work(job));
+    const Checked checked =
+        trusted_stream(world, job, {.changes = {{2, of_answers(says)}}, .share = 1}, dataset_work(job));
     expect_honest_answers(checked, "without rank 2");
     EXPECT_EQ(checked.trust.disputes, 0);
     int left_out = 0;
@@ -311,11 +312,11 @@ TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
   std::jthread pusher([&] {
     const data::Image image{28, 28, 1, std::vector<std::uint8_t>(784, 90)};
     const std::string file = data::encode_png(image);
-    for (int i = 0; i < kSamples && queue.push({.name = "frame", .image = file, .problem = {}}); ++i) {
+    for (int i = 0; i < kTrustSamples && queue.push({.name = "frame", .image = file, .problem = {}}); ++i) {
     }
     queue.end();
   });
-  const Checked checked = stream(job, 2, [&](const Hello& data, Reports& reports) {
+  const Checked checked = trusted_stream(job, 2, [&](const Hello& data, Reports& reports) {
     const std::vector<std::string> classes(data.classes().begin(), data.classes().end());
     return std::make_unique<FrameWork>(job, queue, classes, 6, reports);
   });

@@ -29,18 +29,18 @@ std::vector<float> values_of(const InferJob& job, std::size_t part) {
 }
 
 TEST(BottomModels, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
-  constexpr std::size_t kOne = 1, kOther = 2;
+  constexpr std::size_t kOne = 1, kOtherModel = 2;
   InferJob job = split_job("split@conv,noise=1");
   add_tier(job, "edge", "split@conv,noise=1");
   const std::vector<float> values = values_of(split_job("split@conv"), kOne), noisy = values_of(job, kOne);
   EXPECT_NE(noisy, values);
-  EXPECT_EQ(noisy, values_of(job, kOther)) << "nothing to average";
+  EXPECT_EQ(noisy, values_of(job, kOtherModel)) << "nothing to average";
   for (const char* privacy : {"split@conv,noise=2", "split@relu,noise=1"}) {
     job.mutable_tiers()->RemoveLast();
     job.mutable_members()->RemoveLast();
     job.mutable_bottom_models()->RemoveLast();
     add_tier(job, "edge", privacy);
-    const std::vector<float> other = values_of(job, kOther);
+    const std::vector<float> other = values_of(job, kOtherModel);
     ASSERT_EQ(other.size(), values.size());
     std::size_t same = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -54,12 +54,12 @@ TEST(BottomModels, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
 }
 
 TEST(BottomModels, AnImageHasOneTensorOfTrainedNoiseForAllTiersWithTheSame) {
-  constexpr std::size_t kOne = 1, kOther = 2;
+  constexpr std::size_t kOne = 1, kOtherModel = 2;
   InferJob job = split_job("split@pool,trained=n");
   add_tier(job, "edge", "split@pool,trained=n");
   const std::vector<float> noisy = values_of(job, kOne);
   EXPECT_NE(noisy, values_of(split_job("split@pool"), kOne));
-  EXPECT_EQ(noisy, values_of(job, kOther)) << "nothing to average";
+  EXPECT_EQ(noisy, values_of(job, kOtherModel)) << "nothing to average";
 }
 
 /// Each look at it takes a tenth of a second.

@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr net::Rank kEnd = 1, kCloud = 2;
+constexpr net::Rank kPrivacyEnd = 1, kCloud = 2;
 constexpr const char* kNoData = "idx:/nonexistent";
 
 /// What a rank sends, and to whom; or, to kNobody, that it has looked for messages and there were no more.
@@ -44,7 +44,7 @@ struct Played {
 };
 
 /// other_data: what nodes have in place of the job's data, by rank.
-Played run(const InferJob& job, const std::map<net::Rank, std::string>& other_data = {}) {
+Played run_private_tiers(const InferJob& job, const std::map<net::Rank, std::string>& other_data = {}) {
   Played result;
   RoleWorld world(1 + job.tiers_size());
   world.use_virtual_time(0.001);
@@ -78,7 +78,7 @@ std::map<std::int64_t, json> second_answers(const RoleWorld::Outcome& outcome) {
   return answers;
 }
 
-json tier(const RoleWorld::Outcome& outcome, const std::string& name) {
+json private_tier(const RoleWorld::Outcome& outcome, const std::string& name) {
   const json result = json::parse(outcome.result());
   for (const json& of : result["tiers"])
     if (of["tier"] == name) return of;
@@ -86,15 +86,16 @@ json tier(const RoleWorld::Outcome& outcome, const std::string& name) {
 }
 
 TEST(TierPrivacy, AnswersEqualThoseOfTheUnsplitNetwork) {
-  const Played plain = run(split_job(""));
+  const Played plain = run_private_tiers(split_job(""));
   ASSERT_TRUE(plain.outcome.leader.ok()) << plain.outcome.leader.error().message;
   const auto expected = second_answers(plain.outcome);
   ASSERT_EQ(expected.size(), 8u);
   for (const char* layer : {"conv", "relu", "pool", "fc1"}) {
-    const Played split = run(split_job(std::string("split@") + layer));
+    const Played split = run_private_tiers(split_job(std::string("split@") + layer));
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_EQ(second_answers(split.outcome), expected) << layer;
-    EXPECT_EQ(tier(split.outcome, "cloud")["accuracy"], tier(plain.outcome, "cloud")["accuracy"]) << layer;
+    EXPECT_EQ(private_tier(split.outcome, "cloud")["accuracy"], private_tier(plain.outcome, "cloud")["accuracy"])
+        << layer;
     EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
   }
 }
@@ -137,7 +138,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
   ASSERT_TRUE(shows(all, marks)) << "they would be found";
   for (const char* privacy : {"split@conv", "split@pool,levels=16", "split@relu,noise=0.1", "split@pool,trained=n"}) {
     const InferJob job = split_job(privacy);
-    const Played split = run(job);
+    const Played split = run_private_tiers(job);
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).bottom_models_size() > 0);
     EXPECT_EQ(without_networks(job).noises_size(), 0);
@@ -161,13 +162,13 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
         if (command.kind() != Command::TASK) continue;
         ++tasks;
         EXPECT_EQ(std::ssize(command.values()),
-                  command.count() * json(tier(split.outcome, "cloud"))["bytes_per_image"].get<std::int64_t>());
+                  command.count() * json(private_tier(split.outcome, "cloud"))["bytes_per_image"].get<std::int64_t>());
       }
     }
     EXPECT_GE(tasks, 8u);
     for (const Sent& message : split.sent.at(0)) {
       Command command;
-      if (message.to == kEnd && message.tag == kCommandTag && command.ParseFromString(message.payload)) {
+      if (message.to == kPrivacyEnd && message.tag == kCommandTag && command.ParseFromString(message.payload)) {
         EXPECT_TRUE(command.values().empty()) << "a trusted device reads its samples itself";
       }
     }
@@ -202,12 +203,12 @@ TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
 }
 
 TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
-  const auto expected = second_answers(run(split_job("")).outcome);
-  const Played split = run(split_job("split@relu"), {{kCloud, kNoData}});
+  const auto expected = second_answers(run_private_tiers(split_job("")).outcome);
+  const Played split = run_private_tiers(split_job("split@relu"), {{kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_EQ(second_answers(split.outcome), expected);
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
-  EXPECT_GT(tier(split.outcome, "cloud")["accuracy"], 0.0) << "the leader knows the labels";
+  EXPECT_GT(private_tier(split.outcome, "cloud")["accuracy"], 0.0) << "the leader knows the labels";
   for (const Sent& message : split.sent.at(kCloud)) {
     FromNode said;
     ASSERT_TRUE(said.ParseFromString(message.payload));
@@ -218,15 +219,15 @@ TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
 }
 
 TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
-  const auto expected = second_answers(run(split_job("")).outcome);
+  const auto expected = second_answers(run_private_tiers(split_job("")).outcome);
   for (const char* data : {kNoData, "glyphs,labels=coarse"}) {
-    for (const net::Rank rank : {kEnd, kCloud}) {
-      const Played split = run(split_job("split@relu"), {{rank, data}});
+    for (const net::Rank rank : {kPrivacyEnd, kCloud}) {
+      const Played split = run_private_tiers(split_job("split@relu"), {{rank, data}});
       ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
       EXPECT_FALSE(split.outcome.has_event("node_left_out")) << data << ", rank " << rank;
       EXPECT_EQ(second_answers(split.outcome), expected) << data << ", rank " << rank;
-      EXPECT_EQ(tier(split.outcome, "end")["tasks"], 8);
-      EXPECT_EQ(tier(split.outcome, "cloud")["tasks"], 8);
+      EXPECT_EQ(private_tier(split.outcome, "end")["tasks"], 8);
+      EXPECT_EQ(private_tier(split.outcome, "cloud")["tasks"], 8);
       const json result = json::parse(split.outcome.result());
       EXPECT_EQ(result["devices"][static_cast<std::size_t>(rank - 1)]["tier"], "cloud") << data;
     }
@@ -234,7 +235,7 @@ TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
 }
 
 TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
-  const Played split = run(split_job("split@relu"), {{kEnd, kNoData}, {kCloud, kNoData}});
+  const Played split = run_private_tiers(split_job("split@relu"), {{kPrivacyEnd, kNoData}, {kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_TRUE(split.outcome.has_event("it does not have the coordinator's data set 'glyphs'"));
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0) << "the cloud does its tasks";
@@ -242,13 +243,13 @@ TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
 
 TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
   for (const char* privacy : {"split@relu,noise=3", "split@relu,levels=2", "split@pool,trained=n"}) {
-    const auto plain = second_answers(run(split_job("split@relu")).outcome);
-    const Played noisy = run(split_job(privacy));
+    const auto plain = second_answers(run_private_tiers(split_job("split@relu")).outcome);
+    const Played noisy = run_private_tiers(split_job(privacy));
     const auto hidden = second_answers(noisy.outcome);
     EXPECT_EQ(hidden.size(), 8u) << "all tasks";
     EXPECT_EQ(json_number(noisy.outcome.result(), "lost"), 0);
     EXPECT_NE(hidden, plain) << privacy;
-    EXPECT_EQ(second_answers(run(split_job(privacy)).outcome), hidden) << privacy;
+    EXPECT_EQ(second_answers(run_private_tiers(split_job(privacy)).outcome), hidden) << privacy;
   }
 }
 
@@ -307,7 +308,7 @@ TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
 TEST(TierPrivacy, AllThatHasComeIsTakenBeforeEachHead) {
   InferJob job = split_job("split@conv");
   job.mutable_tiers(1)->set_delay_s(1);  // several tasks are given out at once
-  const Played split = run(job);
+  const Played split = run_private_tiers(job);
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   int tasks = 0;
   bool has_looked = true;
@@ -350,7 +351,7 @@ TEST(TierPrivacy, ChecksTheJob) {
   EXPECT_EQ(no_fit.error().message, "tiers: cloud: privacy: trained=n: no noise for layer 'conv', only for 'pool'");
   InferJob other_bottom = split_job("split@conv");
   *other_bottom.mutable_bottom_models(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
-  EXPECT_FALSE(run(other_bottom).outcome.leader.ok()) << "a bottom model and a rest of two cuts";
+  EXPECT_FALSE(run_private_tiers(other_bottom).outcome.leader.ok()) << "a bottom model and a rest of two cuts";
 }
 
 TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
@@ -365,7 +366,7 @@ TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
   EXPECT_EQ(status.error().message,
             "tiers: cloud: privacy: split@conv sends 9.22 kB for an image, and 184 MB with a task of 20000; the most "
             "is 64.0 MB: take fewer images (micro_batch), levels, or a layer with fewer values");
-  EXPECT_EQ(run(job_of(20'000, 0, "split@conv")).outcome.leader.code(), Code::invalid_argument);
+  EXPECT_EQ(run_private_tiers(job_of(20'000, 0, "split@conv")).outcome.leader.code(), Code::invalid_argument);
   EXPECT_TRUE(check_tiers(job_of(6944, 0, "split@conv")).ok());
   EXPECT_FALSE(check_tiers(job_of(6945, 0, "split@conv")).ok());
   EXPECT_TRUE(check_tiers(job_of(20'000, 0, "split@pool")).ok());

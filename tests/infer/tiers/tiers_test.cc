@@ -20,10 +20,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSamples = 30;
+constexpr std::int64_t kTiersSamples = 30;
 constexpr std::size_t kBatches = 8;
 // Ranks of the job below.
-constexpr net::Rank kEnd = 1, kEdge = 3, kCloud = 4;
+constexpr net::Rank kTiersEnd = 1, kEdge = 3, kCloud = 4;
 constexpr int kRanks = 5;
 
 /// One matrix product.
@@ -43,7 +43,7 @@ std::string linear(std::int64_t classes, std::uint64_t seed) {
 
 /// Two end devices with coarse answers, an edge server and the cloud with fine ones.
 InferJob tiers_job(const std::string& scheduler, const std::string& policy) {
-  InferJob job = small_job(kSamples, 0);
+  InferJob job = small_job(kTiersSamples, 0);
   job.clear_model();
   job.set_strategy("tiers");
   job.set_scheduler(scheduler);
@@ -67,7 +67,7 @@ InferJob tiers_job(const std::string& scheduler, const std::string& policy) {
 }
 
 /// In virtual time.
-RoleWorld::Outcome run(
+RoleWorld::Outcome run_tiers(
     const InferJob& job, const std::function<void(RoleWorld&)>& prepare = [](RoleWorld&) {}) {
   RoleWorld world(kRanks);
   world.use_virtual_time(0.001);
@@ -81,7 +81,7 @@ std::size_t expect_each_once(const RoleWorld::Outcome& outcome, const std::strin
   EXPECT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
   if (!outcome.leader.ok()) return 0;
   const json result = json::parse(outcome.result());
-  EXPECT_EQ(result["images"], kSamples) << where;
+  EXPECT_EQ(result["images"], kTiersSamples) << where;
   EXPECT_EQ(result["lost"], 0) << where;
   EXPECT_EQ(result["duplicated"], 0) << where;
   std::map<std::pair<std::string, std::int64_t>, int> seen;
@@ -113,7 +113,7 @@ TEST(Tiers, NumbersThatWouldHoldItForEverAreRefused) {
   for (const auto& spoil : spoils) {
     InferJob job = tiers_job("end-cloud", "reassign");
     spoil(*job.mutable_tiers(2));
-    const RoleWorld::Outcome outcome = run(job);
+    const RoleWorld::Outcome outcome = run_tiers(job);
     ASSERT_FALSE(outcome.leader.ok());
     EXPECT_EQ(outcome.leader.code(), Code::invalid_argument) << outcome.leader.error().message;
     EXPECT_NE(outcome.leader.error().message.find("cloud"), std::string::npos) << outcome.leader.error().message;
@@ -123,7 +123,7 @@ TEST(Tiers, NumbersThatWouldHoldItForEverAreRefused) {
 TEST(Tiers, EverySchedulerAnswersEachImageOncePerTierAskedFor) {
   for (const Scheduler& scheduler : schedulers()) {
     const InferJob job = tiers_job(std::string(scheduler.name), "hedged");
-    const RoleWorld::Outcome outcome = run(job);
+    const RoleWorld::Outcome outcome = run_tiers(job);
     expect_exactly_once(outcome, job, std::string(scheduler.name));
     const json result = json::parse(outcome.result());
     EXPECT_GT(result["predicted_seconds"], 0.0);
@@ -135,8 +135,8 @@ TEST(Tiers, EverySchedulerAnswersEachImageOncePerTierAskedFor) {
 }
 
 TEST(Tiers, AnswerAsTheNetworksAlone) {
-  const json result = json::parse(run(tiers_job("end-edge", "monitor")).result());
-  InferJob alone = small_job(kSamples, 0);
+  const json result = json::parse(run_tiers(tiers_job("end-edge", "monitor")).result());
+  InferJob alone = small_job(kTiersSamples, 0);
   alone.set_strategy("single");
   alone.set_model(linear(10, 2));
   const double accuracy = json_number(infer(alone, 1).result(), "accuracy");
@@ -149,7 +149,7 @@ TEST(Tiers, AnswerAsTheNetworksAlone) {
 }
 
 TEST(Tiers, CoarseAnswersComeFirstAndDelaysOverlap) {
-  const RoleWorld::Outcome outcome = run(tiers_job("end-cloud", "monitor"));
+  const RoleWorld::Outcome outcome = run_tiers(tiers_job("end-cloud", "monitor"));
   double coarse = 0, fine = 1e9;
   for (const Report& report : outcome.of_kind("tier_answers")) {
     const json line = json::parse(report.json);
@@ -163,10 +163,11 @@ TEST(Tiers, CoarseAnswersComeFirstAndDelaysOverlap) {
 
 TEST(Tiers, ADeviceThatDiesAtAnyOfItsMessagesLosesNoImage) {
   for (const char* policy : {"monitor", "hedged", "reassign"}) {
-    for (const net::Rank rank : {kEnd, kEdge, kCloud}) {
+    for (const net::Rank rank : {kTiersEnd, kEdge, kCloud}) {
       const InferJob job = tiers_job("auto", policy);
       for (int k = 0;; k += 2) {
-        const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) { world.die({.rank = rank, .at_send = k}); });
+        const RoleWorld::Outcome outcome =
+            run_tiers(job, [&](RoleWorld& world) { world.die({.rank = rank, .at_send = k}); });
         if (outcome.sent[static_cast<std::size_t>(rank)] <= k) break;
         expect_exactly_once(outcome, job,
                             std::string(policy) + ", rank " + std::to_string(rank) + ", message " + std::to_string(k));
@@ -222,21 +223,23 @@ TEST(Tiers, ChecksASwitch) {
   EXPECT_TRUE(check_switch(job, "end-edge").ok());
   EXPECT_EQ(check_switch(job, "end-cloud").error().message,
             "scheduler: end-cloud needs a tier cloud, and there is none");
-  EXPECT_EQ(check_switch(small_job(kSamples, 2), "end").code(), Code::failed_precondition);
+  EXPECT_EQ(check_switch(small_job(kTiersSamples, 2), "end").code(), Code::failed_precondition);
 }
 
 TEST(Tiers, WithoutAPolicyOnlyTasksOfTheDeadAreLost) {
   InferJob job = tiers_job("end", "none");
   job.set_micro_batch(1);  // so many tasks that none of the two gets all, whatever was measured of them
-  const RoleWorld::Outcome outcome = run(job, [](RoleWorld& world) { world.die({.rank = kEnd, .at_send = 5}); });
+  const RoleWorld::Outcome outcome =
+      run_tiers(job, [](RoleWorld& world) { world.die({.rank = kTiersEnd, .at_send = 5}); });
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   EXPECT_GT(json_number(outcome.result(), "lost"), 0);
-  EXPECT_LT(json_number(outcome.result(), "lost"), kSamples) << "the other device does its part: " << outcome.result();
+  EXPECT_LT(json_number(outcome.result(), "lost"), kTiersSamples)
+      << "the other device does its part: " << outcome.result();
   EXPECT_EQ(json_number(outcome.result(), "duplicated"), 0);
 }
 
 TEST(Tiers, AllDevicesDeadIsAClearError) {
-  const RoleWorld::Outcome outcome = run(tiers_job("auto", "hedged"), [](RoleWorld& world) {
+  const RoleWorld::Outcome outcome = run_tiers(tiers_job("auto", "hedged"), [](RoleWorld& world) {
     for (net::Rank rank = 1; rank < kRanks; ++rank) world.die({.rank = rank, .at_send = 3});
   });
   ASSERT_FALSE(outcome.leader.ok());
@@ -250,7 +253,7 @@ TEST(Tiers, LostLateAndRepeatedMessagesChangeNothing) {
     for (const Fate fate : {Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken}) {
       for (const int every : {3, 5, 7}) {  // odd: a task and its answer are not lost in turn for ever
         int messages = 0;                  // guarded by the world's lock
-        const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
+        const RoleWorld::Outcome outcome = run_tiers(job, [&](RoleWorld& world) {
           world.world().set_fate(
               [&](net::Rank, net::Rank, net::Tag) { return messages++ % every == every - 1 ? fate : Fate::arrives; });
         });
@@ -260,7 +263,7 @@ TEST(Tiers, LostLateAndRepeatedMessagesChangeNothing) {
       }
     }
     for (const int late : {6, 20, 33}) {
-      const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) { world.network().delay(late, 9); });
+      const RoleWorld::Outcome outcome = run_tiers(job, [&](RoleWorld& world) { world.network().delay(late, 9); });
       expect_exactly_once(outcome, job, std::string(policy) + ", late " + std::to_string(late));
     }
   }
@@ -268,11 +271,11 @@ TEST(Tiers, LostLateAndRepeatedMessagesChangeNothing) {
 
 TEST(Tiers, AFrozenDeviceHoldsNobodyUp) {
   const InferJob job = tiers_job("auto", "hedged");
-  const RoleWorld::Outcome outcome = run(job, [](RoleWorld& world) {
+  const RoleWorld::Outcome outcome = run_tiers(job, [](RoleWorld& world) {
     world.on_send([&world, frozen = false](net::Rank from, net::Rank, int number) mutable {
-      if (frozen || from != kEnd || number != 5) return;
+      if (frozen || from != kTiersEnd || number != 5) return;
       frozen = true;
-      world.freeze(kEnd, 2.5);
+      world.freeze(kTiersEnd, 2.5);
     });
   });
   expect_exactly_once(outcome, job, "frozen");
@@ -290,10 +293,10 @@ TEST(Tiers, ALateAnswerIsNotTakenForThatToTheRepeatedQuestion) {
     }
     return command;
   };
-  const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
-    world.replace(kEnd, [&](job::RoleContext& context) -> Status {
+  const RoleWorld::Outcome outcome = run_tiers(job, [&](RoleWorld& world) {
+    world.replace(kTiersEnd, [&](job::RoleContext& context) -> Status {
       FromNode message;
-      *message.mutable_hello() = describe_data(*dataset, kSamples);
+      *message.mutable_hello() = describe_data(*dataset, kTiersSamples);
       context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
       for (int task = 0; task < 3; ++task) {
         MG_TRY(const Command first, next_task(context));
@@ -315,8 +318,8 @@ TEST(Tiers, ALateAnswerIsNotTakenForThatToTheRepeatedQuestion) {
 TEST(Tiers, GarbageFromADeviceHarmsNobody) {
   const InferJob job = tiers_job("auto", "hedged");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
-      world.replace(kEnd, [&, seed](job::RoleContext& context) {
+    const RoleWorld::Outcome outcome = run_tiers(job, [&](RoleWorld& world) {
+      world.replace(kTiersEnd, [&, seed](job::RoleContext& context) {
         Random random(seed);
         for (int i = 0; i < 300; ++i) {
           FromNode message;
@@ -390,12 +393,12 @@ TEST(Tiers, ChecksTheJob) {
 TEST(Tiers, RefuseNetworksThatDoNotFit) {
   InferJob job = tiers_job("auto", "monitor");
   job.set_members(0, linear(10, 1));
-  const RoleWorld::Outcome fine = run(job);
+  const RoleWorld::Outcome fine = run_tiers(job);
   ASSERT_FALSE(fine.leader.ok());
   EXPECT_NE(fine.leader.error().message.find("tiers: end"), std::string::npos) << fine.leader.error().message;
   job = tiers_job("auto", "monitor");
   job.set_data("glyphs,labels=coarse");
-  const RoleWorld::Outcome flat = run(job);
+  const RoleWorld::Outcome flat = run_tiers(job);
   ASSERT_FALSE(flat.leader.ok());
   EXPECT_NE(flat.leader.error().message.find("tiers: end: labels are coarse, and data set"), std::string::npos)
       << flat.leader.error().message;

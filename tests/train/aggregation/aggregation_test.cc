@@ -96,12 +96,12 @@ TEST(Aggregation, OfAnEvenNumberTheMedianIsBetweenTheTwoInTheMiddle) {
 }
 
 /// Every rule but the mean, as it is for two liars of nine.
-class EveryRule : public testing::TestWithParam<std::string> {};
+class EveryRule : public ::testing::TestWithParam<std::string> {};
 
-constexpr std::size_t kWorkers = 9, kLies = 2, kElements = 2500;  // some blocks, the last one not whole
+constexpr std::size_t kAggregationWorkers = 9, kLies = 2, kElements = 2500;  // some blocks, the last one not whole
 
 TEST_P(EveryRule, DoesNotDependOnTheOrder) {
-  const std::vector<Values> rows = honest(kWorkers, kElements, 5);
+  const std::vector<Values> rows = honest(kAggregationWorkers, kElements, 5);
   const Values expected = result_of(GetParam(), rows).value();
   std::vector<Values> mixed = rows;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -111,12 +111,12 @@ TEST_P(EveryRule, DoesNotDependOnTheOrder) {
 }
 
 TEST_P(EveryRule, OfEqualVectorsIsThatVector) {
-  const std::vector<Values> rows(kWorkers, honest(1, kElements, 6).front());
+  const std::vector<Values> rows(kAggregationWorkers, honest(1, kElements, 6).front());
   EXPECT_LT(distance(result_of(GetParam(), rows).value(), rows.front()), 1e-4);
 }
 
 TEST_P(EveryRule, CombinesWhatEachVectorIsTimesItsScale) {
-  const std::vector<Values> rows = honest(kWorkers, kElements, 7);
+  const std::vector<Values> rows = honest(kAggregationWorkers, kElements, 7);
   std::vector<Values> halves = rows;
   for (Values& row : halves)
     for (float& value : row) value /= 2;
@@ -153,7 +153,7 @@ TEST_P(EveryRule, StaysAmongTheHonestWhateverLiarsSend) {
                                                                     return one;
                                                                   }};
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const std::vector<Values> rows = honest(kWorkers, kElements, seed);
+    const std::vector<Values> rows = honest(kAggregationWorkers, kElements, seed);
     const std::vector<Values> truth(rows.begin() + kLies, rows.end());
     Values mean(kElements);
     for (const Values& row : truth)
@@ -174,8 +174,8 @@ TEST_P(EveryRule, StaysAmongTheHonestWhateverLiarsSend) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, EveryRule,
-                         testing::Values("median", "trimmed_mean(2)", "krum(2)", "multi_krum(2)", "multi_krum(2,2)",
-                                         "geometric_median", "centered_clipping", "centered_clipping(20,5)"),
+                         ::testing::Values("median", "trimmed_mean(2)", "krum(2)", "multi_krum(2)", "multi_krum(2,2)",
+                                           "geometric_median", "centered_clipping", "centered_clipping(20,5)"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::replace_if(
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, EveryRule,
                          });
 
 TEST(Aggregation, ByElementStaysWithinTheHonestValuesOfEach) {
-  const std::vector<Values> rows = honest(kWorkers, kElements, 11);
+  const std::vector<Values> rows = honest(kAggregationWorkers, kElements, 11);
   std::vector<Values> sent = rows;
   sent[3].assign(kElements, kLargest);
   sent[8].assign(kElements, -kLargest);
@@ -192,7 +192,7 @@ TEST(Aggregation, ByElementStaysWithinTheHonestValuesOfEach) {
     const Values got = result_of(rule, sent).value();
     for (std::size_t k = 0; k < kElements; ++k) {
       float least = kInfinity, most = -kInfinity;
-      for (std::size_t i = 0; i < kWorkers; ++i) {
+      for (std::size_t i = 0; i < kAggregationWorkers; ++i) {
         if (i == 3 || i == 8) continue;
         least = std::min(least, rows[i][k]);
         most = std::max(most, rows[i][k]);
@@ -203,7 +203,7 @@ TEST(Aggregation, ByElementStaysWithinTheHonestValuesOfEach) {
 }
 
 TEST(Aggregation, KrumIsOneOfTheHonestVectors) {
-  std::vector<Values> sent = honest(kWorkers, kElements, 12);
+  std::vector<Values> sent = honest(kAggregationWorkers, kElements, 12);
   sent[0].assign(kElements, 50);
   sent[1] = sent[0];  // they agree
   const Values got = result_of("krum(2)", sent).value();

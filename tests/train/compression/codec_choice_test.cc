@@ -56,7 +56,7 @@ class HandClock final : public Clock {
   double seconds = 0;
 };
 
-constexpr std::size_t kElements = 10'000;
+constexpr std::size_t kChoiceElements = 10'000;
 
 /// Where a worker's time goes: messages at a rate, and the rest, which may depend on the codec.
 struct Place {
@@ -74,7 +74,7 @@ struct Course {
 Course choose_in(const Place& place) {
   HandClock clock;
   CodecChooser chooser(clock, {.layers = {{100, 100}}, .seed = 1}, 2);
-  std::vector<float> update(kElements);
+  std::vector<float> update(kChoiceElements);
   Random random(1);
   for (float& value : update) value = static_cast<float>(random.normal());
   Course course;

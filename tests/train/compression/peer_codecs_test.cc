@@ -76,9 +76,9 @@ TEST(AllReduceCodecs, CoarseOnesLearn) {
 }
 
 /// Three reductions among `ranks` workers, each of other vectors. Rank 0 puts their shares together.
-class Reductions {
+class PeerCodecsReductions {
  public:
-  Reductions(const TrainJob& job, int ranks) : job_(job), graph_(normalized_graph()), ranks_(ranks) {}
+  PeerCodecsReductions(const TrainJob& job, int ranks) : job_(job), graph_(normalized_graph()), ranks_(ranks) {}
 
   std::map<net::Rank, std::vector<std::vector<float>>> sums;  // of the workers; of rank 0: those put together
 
@@ -170,7 +170,7 @@ TEST(AllReduceCodecs, AllWorkersAndTheLeaderHaveTheSameBits) {
       for (const int ranks : {1, 2, 3, 5, 8}) {
         TrainJob job = peer_job("all_reduce", codec);
         job.set_topology(topology);
-        Reductions reductions(job, ranks);
+        PeerCodecsReductions reductions(job, ranks);
         reductions.run();
         for (net::Rank rank = 0; rank <= ranks; ++rank)
           EXPECT_EQ(reductions.sums[rank], reductions.sums[1])
@@ -187,7 +187,7 @@ TEST(AllReduceCodecs, LinearOnesSumAsOneRankWould) {
       for (const int ranks : {1, 2, 3, 5}) {
         TrainJob job = peer_job("all_reduce", codec);
         job.set_topology(topology);
-        Reductions reductions(job, ranks);
+        PeerCodecsReductions reductions(job, ranks);
         reductions.run();
         EXPECT_LT(relative_difference(reductions.sums[1][0], reductions.sum_of_one_rank()), 1e-4)
             << codec << ", " << topology << ", " << ranks;

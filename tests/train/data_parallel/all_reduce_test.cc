@@ -15,7 +15,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kAllReduceSamples = 60;
 
 TrainJob reducing(TrainJob job, const std::string& topology = "ring") {
   job.set_strategy("all_reduce");
@@ -24,8 +24,8 @@ TrainJob reducing(TrainJob job, const std::string& topology = "ring") {
 }
 
 /// Two epochs.
-TrainJob job_with(const std::string& topology) {
-  TrainJob job = reducing(small_job(kSamples), topology);
+TrainJob all_reduce_job(const std::string& topology) {
+  TrainJob job = reducing(small_job(kAllReduceSamples), topology);
   job.set_epochs(2);
   job.set_step_timeout_s(20);
   return job;
@@ -70,8 +70,8 @@ TEST(AllReduce, EveryOptimizerComputesWhatAParameterServerDoes) {
 
 TEST(AllReduce, TwoRunsAreBitEqual) {
   for (const char* topology : {"ring", "tree", "two_level(2)", "servers(2)"}) {
-    const auto first = trained_parameters(train(job_with(topology), 4));
-    EXPECT_EQ(trained_parameters(train(job_with(topology), 4)), first) << topology;
+    const auto first = trained_parameters(train(all_reduce_job(topology), 4));
+    EXPECT_EQ(trained_parameters(train(all_reduce_job(topology), 4)), first) << topology;
   }
 }
 
@@ -88,7 +88,7 @@ TEST(AllReduce, TheLeaderGetsEachSumOnce) {
 }
 
 TEST(AllReduce, AStoppedRunGoesOnBitEqual) {
-  TrainJob job = job_with("ring");
+  TrainJob job = all_reduce_job("ring");
   job.set_limit(1000);
   const auto undisturbed = trained_parameters(train(job, 3));
   RoleWorld world(4);
@@ -101,7 +101,7 @@ TEST(AllReduce, AStoppedRunGoesOnBitEqual) {
   EXPECT_EQ(trained_parameters(train(job, 3)), undisturbed);
 }
 
-class Topologies : public testing::TestWithParam<const char*> {};
+class Topologies : public ::testing::TestWithParam<const char*> {};
 
 // Both ends of a link are well, but nothing passes: one of them is left out, and the others go on.
 TEST_P(Topologies, ABrokenLinkCostsOneWorker) {
@@ -116,9 +116,9 @@ TEST_P(Topologies, ABrokenLinkCostsOneWorker) {
         is_used = is_used || lost;
         return lost;
       });
-      const RoleWorld::Outcome outcome = train(job_with(GetParam()), world);
+      const RoleWorld::Outcome outcome = train(all_reduce_job(GetParam()), world);
       const std::string where = "link between " + std::to_string(a) + " and " + std::to_string(b);
-      expect_complete(outcome, job_with("ring"), where);
+      expect_complete(outcome, all_reduce_job("ring"), where);
       EXPECT_EQ(json_number(outcome.result(), "workers"), is_used ? 3 : 4) << where;
       const auto left_out = [&](net::Rank rank) {
         return outcome.has_event(R"("event":"worker_left_out","node":"rank-)" + std::to_string(rank));
@@ -140,15 +140,16 @@ TEST(AllReduce, NonsenseAboutWaitingHarmsNobody) {
       answer.mutable_waiting()->set_rank(i % 3 == 0 ? 999 : -i);
       context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0));
     }
-    return run_training(job_with("ring"), context);
+    return run_training(all_reduce_job("ring"), context);
   });
-  expect_complete(train(job_with("ring"), world), job_with("ring"), "nonsense");
+  expect_complete(train(all_reduce_job("ring"), world), all_reduce_job("ring"), "nonsense");
 }
 
-INSTANTIATE_TEST_SUITE_P(AllReduce, Topologies, testing::Values("ring", "tree", "two_level(2)"), [](const auto& test) {
-  const std::string name = test.param;
-  return name.substr(0, name.find('('));
-});
+INSTANTIATE_TEST_SUITE_P(AllReduce, Topologies, ::testing::Values("ring", "tree", "two_level(2)"),
+                         [](const auto& test) {
+                           const std::string name = test.param;
+                           return name.substr(0, name.find('('));
+                         });
 
 }  // namespace
 }  // namespace mangrove::train

@@ -95,9 +95,9 @@ class Group {
   std::size_t sent_ = 0;
 };
 
-class Reductions : public testing::TestWithParam<const char*> {};
+class AllReduceTopologyReductions : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Reductions, EveryRankGetsTheSameSumsInWhateverOrder) {
+TEST_P(AllReduceTopologyReductions, EveryRankGetsTheSameSumsInWhateverOrder) {
   const Topology topology = *parse_topology(GetParam());
   for (const std::size_t size : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 10u}) {
     for (const std::size_t floats : {1u, 3u, 64u, 1001u}) {
@@ -126,9 +126,9 @@ TEST_P(Reductions, EveryRankGetsTheSameSumsInWhateverOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Reductions,
-                         testing::Values("ring", "tree", "two_level(2)", "two_level(3)", "two_level(20)", "servers(1)",
-                                         "servers(3)", "servers(8)"),
+INSTANTIATE_TEST_SUITE_P(All, AllReduceTopologyReductions,
+                         ::testing::Values("ring", "tree", "two_level(2)", "two_level(3)", "two_level(20)",
+                                           "servers(1)", "servers(3)", "servers(8)"),
                          [](const auto& test) {
                            std::string name;
                            for (const char c : std::string(test.param)) name += std::isalnum(c) ? c : '_';

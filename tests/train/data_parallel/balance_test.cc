@@ -159,7 +159,7 @@ struct PacedJob {
   void (*choose)(TrainJob& job);
 };
 
-struct PacedWorkers : testing::TestWithParam<PacedJob> {
+struct PacedWorkers : ::testing::TestWithParam<PacedJob> {
   PacedWorkers() : job(small_job(GetParam().samples)) {
     job.set_epochs(GetParam().epochs);
     job.set_step_timeout_s(40);
@@ -238,29 +238,29 @@ TEST_P(PacedWorkers, MayBeLostAtAnyMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, PacedWorkers,
-                         testing::Values(PacedJob{"Server", 240, 2, [](TrainJob&) {}},
-                                         PacedJob{"AllReduce", 240, 2,
-                                                  [](TrainJob& job) { job.set_strategy("all_reduce"); }},
-                                         PacedJob{"Tree", 240, 2,
-                                                  [](TrainJob& job) {
-                                                    job.set_strategy("all_reduce");
-                                                    job.set_topology("tree");
-                                                  }},
-                                         PacedJob{"Federated", 960, 3,
-                                                  [](TrainJob& job) {
-                                                    job.set_strategy("federated");
-                                                    job.set_local_steps(8);
-                                                  }},
-                                         PacedJob{"FederatedByEpoch", 320, 8,
-                                                  [](TrainJob& job) {
-                                                    job.set_strategy("federated");
-                                                    job.set_local_epochs(1);
-                                                  }},
-                                         PacedJob{"Gossip", 960, 3,
-                                                  [](TrainJob& job) {
-                                                    job.set_strategy("gossip");
-                                                    job.set_local_steps(8);
-                                                  }}),
+                         ::testing::Values(PacedJob{"Server", 240, 2, [](TrainJob&) {}},
+                                           PacedJob{"AllReduce", 240, 2,
+                                                    [](TrainJob& job) { job.set_strategy("all_reduce"); }},
+                                           PacedJob{"Tree", 240, 2,
+                                                    [](TrainJob& job) {
+                                                      job.set_strategy("all_reduce");
+                                                      job.set_topology("tree");
+                                                    }},
+                                           PacedJob{"Federated", 960, 3,
+                                                    [](TrainJob& job) {
+                                                      job.set_strategy("federated");
+                                                      job.set_local_steps(8);
+                                                    }},
+                                           PacedJob{"FederatedByEpoch", 320, 8,
+                                                    [](TrainJob& job) {
+                                                      job.set_strategy("federated");
+                                                      job.set_local_epochs(1);
+                                                    }},
+                                           PacedJob{"Gossip", 960, 3,
+                                                    [](TrainJob& job) {
+                                                      job.set_strategy("gossip");
+                                                      job.set_local_steps(8);
+                                                    }}),
                          [](const auto& test) { return test.param.name; });
 
 /// A run of these workers, each at a pace of its own.

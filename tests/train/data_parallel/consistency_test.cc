@@ -14,7 +14,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kConsistencySamples = 60;
 
 TEST(ParseConsistency, TakesItsFourForms) {
   EXPECT_EQ(parse_consistency("")->kind, Consistency::Kind::sync);
@@ -36,8 +36,8 @@ TEST(ParseConsistency, RefusesAllElse) {
   }
 }
 
-TrainJob job_with(const std::string& consistency) {
-  TrainJob job = small_job(kSamples);
+TrainJob consistency_job(const std::string& consistency) {
+  TrainJob job = small_job(kConsistencySamples);
   job.set_epochs(2);
   job.set_step_timeout_s(20);
   job.set_consistency(consistency);
@@ -45,20 +45,20 @@ TrainJob job_with(const std::string& consistency) {
 }
 
 TEST(Consistency, MoreThanThereAreNodesIsAClearError) {
-  const RoleWorld::Outcome outcome = train(job_with("k_of_n(3)"), 2);
+  const RoleWorld::Outcome outcome = train(consistency_job("k_of_n(3)"), 2);
   ASSERT_FALSE(outcome.leader.ok());
   EXPECT_EQ(outcome.leader.error().message, "consistency: k_of_n(3) needs at least 3 nodes, got 2");
 }
 
 TEST(Consistency, WaitingForAllWorkersIsSynchronous) {
-  const auto sync = trained_parameters(train(job_with("sync"), 3));
-  EXPECT_EQ(trained_parameters(train(job_with("k_of_n(3)"), 3)), sync);
+  const auto sync = trained_parameters(train(consistency_job("sync"), 3));
+  EXPECT_EQ(trained_parameters(train(consistency_job("k_of_n(3)"), 3)), sync);
 }
 
 // But for momentum, which workers out of step have each for themselves.
 TEST(Consistency, OneWorkerAloneIsAlwaysSynchronous) {
   for (const char* optimizer : {"sgd", "adam"}) {
-    TrainJob job = job_with("sync");
+    TrainJob job = consistency_job("sync");
     job.set_optimizer(optimizer);
     job.set_learning_rate(0.01f);
     const auto sync = trained_parameters(train(job, 1));
@@ -105,8 +105,8 @@ TEST(WorkerMomentum, DecayAndClippingGrowAsAVelocityMakesThem) {
 }
 
 TEST(Consistency, StalenessOfEveryUpdateIsReported) {
-  const RoleWorld::Outcome outcome = train(job_with("async"), 3);
-  expect_complete(outcome, job_with("sync"), "async");
+  const RoleWorld::Outcome outcome = train(consistency_job("async"), 3);
+  expect_complete(outcome, consistency_job("sync"), "async");
   const std::string result = outcome.result();
   std::size_t at = result.find("\"staleness\":[");
   ASSERT_NE(at, std::string::npos) << result;
@@ -126,34 +126,34 @@ void wait_until(const std::function<bool()>& condition) {
 TEST(Asynchronous, NobodyWaitsForTheSlowest) {
   RoleWorld world(3);
   std::atomic<int> given = 0;
-  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
+  world.replace(1, idle_worker(kConsistencySamples, [&](const Work& work) {
                   if (work.kind() == Work::TRAIN) ++given;
                   return true;
                 }));
-  world.replace(2, idle_worker(kSamples, [&](const Work&) {
+  world.replace(2, idle_worker(kConsistencySamples, [&](const Work&) {
                   wait_until([&] { return given >= 4; });
                   return true;
                 }));
-  expect_complete(train(job_with("async"), world), job_with("async"), "async");
+  expect_complete(train(consistency_job("async"), world), consistency_job("async"), "async");
 }
 
 TEST(BoundedStaleness, StopsThoseThatAreAhead) {
   constexpr int kBound = 2;
   RoleWorld world(3);
   std::atomic<int> given = 0, answered = 0;
-  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
+  world.replace(1, idle_worker(kConsistencySamples, [&](const Work& work) {
                   if (work.kind() != Work::TRAIN || work.epoch() > 0) return true;
                   EXPECT_LE(++given, answered + kBound);
                   return true;
                 }));
-  world.replace(2, idle_worker(kSamples, [&](const Work& work) {
+  world.replace(2, idle_worker(kConsistencySamples, [&](const Work& work) {
                   if (work.kind() != Work::TRAIN || work.epoch() > 0) return true;
                   wait_until([&] { return given >= std::min(answered + kBound, 4); });
                   ++answered;
                   return true;
                 }));
-  expect_complete(train(job_with("stale(" + std::to_string(kBound) + ")"), world),
-                  job_with("stale(" + std::to_string(kBound) + ")"), "stale");
+  expect_complete(train(consistency_job("stale(" + std::to_string(kBound) + ")"), world),
+                  consistency_job("stale(" + std::to_string(kBound) + ")"), "stale");
   EXPECT_GE(answered, 2);
 }
 
@@ -161,36 +161,36 @@ TEST(BoundedStaleness, StopsThoseThatAreAhead) {
 TEST(BoundedStaleness, GoesOnWithoutAWorkerThatWaited) {
   RoleWorld world(3);
   std::atomic<int> answered = 0;
-  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
+  world.replace(1, idle_worker(kConsistencySamples, [&](const Work& work) {
                   if (work.kind() == Work::TRAIN && work.epoch() == 0) ++answered;
                   return true;
                 }));
-  world.replace(2, idle_worker(kSamples, [&](const Work& work) {
+  world.replace(2, idle_worker(kConsistencySamples, [&](const Work& work) {
                   wait_until([&] { return answered >= 2; });  // then it is ahead by as much as it may be
                   if (work.kind() == Work::TRAIN) world.world().kill(1);
                   return true;
                 }));
-  const RoleWorld::Outcome outcome = train(job_with("stale(2)"), world);
-  expect_complete(outcome, job_with("sync"), "stale");
+  const RoleWorld::Outcome outcome = train(consistency_job("stale(2)"), world);
+  expect_complete(outcome, consistency_job("sync"), "stale");
   EXPECT_EQ(json_number(outcome.result(), "workers"), 1);
 }
 
 TEST(BackupWorkers, AStepIsMadeWithoutTheSlowest) {
   RoleWorld world(4);
-  world.replace(3, idle_worker(kSamples, [](const Work&) { return false; }));
-  const RoleWorld::Outcome outcome = train(job_with("k_of_n(2)"), world);
-  expect_complete(outcome, job_with("sync"), "k_of_n");
+  world.replace(3, idle_worker(kConsistencySamples, [](const Work&) { return false; }));
+  const RoleWorld::Outcome outcome = train(consistency_job("k_of_n(2)"), world);
+  expect_complete(outcome, consistency_job("sync"), "k_of_n");
   EXPECT_FALSE(outcome.has_event("silent")) << "nobody waited for it";
 }
 
-class Consistencies : public testing::TestWithParam<const char*> {};
+class Consistencies : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Consistencies, AStoppedRunGoesOnFromItsCheckpoint) {
   RoleWorld world(4);
   world.on_report([&](const Report& report) {
     if (report.kind == ReportKind::progress) world.stop().request_stop();
   });
-  TrainJob job = job_with(GetParam());
+  TrainJob job = consistency_job(GetParam());
   job.set_limit(1000);
   job.set_epochs(3);
   const RoleWorld::Outcome stopped = train(job, world);
@@ -203,7 +203,7 @@ TEST_P(Consistencies, AStoppedRunGoesOnFromItsCheckpoint) {
 
 TEST_P(Consistencies, LearnAsWellAsInStep) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
-  TrainJob job = job_with(GetParam());
+  TrainJob job = consistency_job(GetParam());
   job.set_limit(1000);
   job.set_epochs(12);
   job.set_learning_rate(0.05f);
@@ -214,7 +214,7 @@ TEST_P(Consistencies, LearnAsWellAsInStep) {
   EXPECT_GT(accuracy, in_step - 0.03);
 }
 
-INSTANTIATE_TEST_SUITE_P(Server, Consistencies, testing::Values("async", "stale(2)", "k_of_n(2)"),
+INSTANTIATE_TEST_SUITE_P(Server, Consistencies, ::testing::Values("async", "stale(2)", "k_of_n(2)"),
                          [](const auto& test) {
                            const std::string name = test.param;
                            return name.substr(0, name.find('('));

@@ -9,7 +9,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::size_t kWorkers = 5;
+constexpr std::size_t kDataSplitWorkers = 5;
 
 /// Ten classes of 100 to 190 samples, in no order.
 std::vector<std::int32_t> labels() {
@@ -69,9 +69,9 @@ TEST(ParseSplit, RefusesAllElse) {
 TEST(Owners, DependOnTheArgumentsOnly) {
   for (const char* split : {"dirichlet(0.3)", "by_label(2)", "by_size(1,1,2,3,5)"}) {
     const auto all = labels();
-    const auto first = owners(*parse_split(split), all, kWorkers, 7);
-    EXPECT_EQ(owners(*parse_split(split), all, kWorkers, 7), first) << split;
-    EXPECT_NE(owners(*parse_split(split), all, kWorkers, 8), first) << split;
+    const auto first = owners(*parse_split(split), all, kDataSplitWorkers, 7);
+    EXPECT_EQ(owners(*parse_split(split), all, kDataSplitWorkers, 7), first) << split;
+    EXPECT_NE(owners(*parse_split(split), all, kDataSplitWorkers, 8), first) << split;
   }
 }
 
@@ -85,10 +85,10 @@ TEST(Owners, AreTheSameEverywhere) {
 }
 
 TEST(Owners, BySizeHaveTheirShareWhateverTheClass) {
-  const Counts table = counts("by_size(1,1,2,3,5)", kWorkers, 3);
+  const Counts table = counts("by_size(1,1,2,3,5)", kDataSplitWorkers, 3);
   const auto total = static_cast<double>(labels().size());
   const std::vector<double> shares = {1, 1, 2, 3, 5};
-  for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+  for (std::size_t worker = 0; worker < kDataSplitWorkers; ++worker) {
     EXPECT_NEAR(static_cast<double>(size_of(table[worker])), total * shares[worker] / 12, 1) << worker;
     EXPECT_EQ(table[worker].size(), 10u) << "all classes";
   }
@@ -110,7 +110,7 @@ double concentration(const std::string& split) {
   double sum = 0;
   constexpr std::uint64_t kSeeds = 20;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Counts table = counts(split, kWorkers, seed);
+    const Counts table = counts(split, kDataSplitWorkers, seed);
     for (std::int32_t label = 0; label < 10; ++label) {
       std::size_t most = 0, all = 0;
       for (const auto& shard : table) {

@@ -15,7 +15,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kFederatedSamples = 60;
 
 /// local_steps: 0: as many as a job makes that does not say.
 TrainJob federated(TrainJob job, std::int64_t local_steps) {
@@ -26,7 +26,7 @@ TrainJob federated(TrainJob job, std::int64_t local_steps) {
 
 /// Two epochs with three workers or four: rounds of two local steps, the last one of an epoch smaller.
 TrainJob short_job() {
-  TrainJob job = federated(small_job(kSamples), 2);
+  TrainJob job = federated(small_job(kFederatedSamples), 2);
   job.set_epochs(2);
   job.set_step_timeout_s(20);
   return job;
@@ -34,7 +34,7 @@ TrainJob short_job() {
 
 void expect_complete(const RoleWorld::Outcome& outcome, const std::string& where) {
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
-  EXPECT_EQ(json_number(outcome.result(), "samples"), 2 * kSamples) << where;
+  EXPECT_EQ(json_number(outcome.result(), "samples"), 2 * kFederatedSamples) << where;
 }
 
 // The parameter server itself is compared with one device. Momentum is linear in the gradients, so that the mean of
@@ -135,7 +135,7 @@ struct Variant {
   std::function<void(TrainJob&)> change;
 };
 
-class Rounds : public testing::TestWithParam<Variant> {
+class Rounds : public ::testing::TestWithParam<Variant> {
  protected:
   TrainJob job() const {
     TrainJob job = short_job();
@@ -216,29 +216,29 @@ TEST_P(Rounds, AStoppedRunGoesOnFromItsCheckpoint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Federated, Rounds,
-                         testing::Values(Variant{"LocalSteps", [](TrainJob&) {}},
-                                         Variant{"EndOfEpoch", [](TrainJob& job) { job.set_local_epochs(1); }},
-                                         Variant{"EveryTwoEpochs", [](TrainJob& job) { job.set_local_epochs(2); }},
-                                         Variant{"HalfOfThem", [](TrainJob& job) { job.set_client_fraction(0.5f); }},
-                                         Variant{"Buffered", [](TrainJob& job) { job.set_consistency("k_of_n(2)"); }},
-                                         Variant{"Asynchronous", [](TrainJob& job) { job.set_consistency("async"); }},
-                                         Variant{"AsynchronousEpochs",
-                                                 [](TrainJob& job) {
-                                                   job.set_consistency("async");
-                                                   job.set_local_epochs(1);
-                                                 }},
-                                         Variant{"Uneven", [](TrainJob& job) { job.set_split("dirichlet(0.3)"); }},
-                                         Variant{"ByLabelAndEpoch",
-                                                 [](TrainJob& job) {
-                                                   job.set_split("by_label(2)");
-                                                   job.set_local_epochs(1);
-                                                 }},
-                                         Variant{"BySizeBuffered",
-                                                 [](TrainJob& job) {
-                                                   job.set_split("by_size(1,1,4)");
-                                                   job.set_consistency("k_of_n(2)");
-                                                 }},
-                                         Variant{"Stale", [](TrainJob& job) { job.set_consistency("stale(1)"); }}),
+                         ::testing::Values(Variant{"LocalSteps", [](TrainJob&) {}},
+                                           Variant{"EndOfEpoch", [](TrainJob& job) { job.set_local_epochs(1); }},
+                                           Variant{"EveryTwoEpochs", [](TrainJob& job) { job.set_local_epochs(2); }},
+                                           Variant{"HalfOfThem", [](TrainJob& job) { job.set_client_fraction(0.5f); }},
+                                           Variant{"Buffered", [](TrainJob& job) { job.set_consistency("k_of_n(2)"); }},
+                                           Variant{"Asynchronous", [](TrainJob& job) { job.set_consistency("async"); }},
+                                           Variant{"AsynchronousEpochs",
+                                                   [](TrainJob& job) {
+                                                     job.set_consistency("async");
+                                                     job.set_local_epochs(1);
+                                                   }},
+                                           Variant{"Uneven", [](TrainJob& job) { job.set_split("dirichlet(0.3)"); }},
+                                           Variant{"ByLabelAndEpoch",
+                                                   [](TrainJob& job) {
+                                                     job.set_split("by_label(2)");
+                                                     job.set_local_epochs(1);
+                                                   }},
+                                           Variant{"BySizeBuffered",
+                                                   [](TrainJob& job) {
+                                                     job.set_split("by_size(1,1,4)");
+                                                     job.set_consistency("k_of_n(2)");
+                                                   }},
+                                           Variant{"Stale", [](TrainJob& job) { job.set_consistency("stale(1)"); }}),
                          [](const auto& test) { return test.param.name; });
 
 // But for what optimizers remember, of which plain descent has nothing.
@@ -302,7 +302,7 @@ void send_answer(job::RoleContext& context, const Answer& answer) {
 /// A worker that never gets ready with a round: it says every 8 s that it has done what `done` says of the times.
 RoleWorld::Role slow_worker(int times, std::function<std::int64_t(int)> done) {
   return [times, done = std::move(done)](job::RoleContext& context) -> Status {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kFederatedSamples).SerializeAsString());
     while (true) {
       const auto message = context.endpoint.recv({0}, kWorkTag, Deadline::never());
       if (!message.ok()) return message.error();
@@ -390,7 +390,7 @@ TEST(Federated, OtherWorkEndsARoundAfterItsStep) {
 }
 
 TEST(Federated, WorkThatDoesNotFitIsNotDone) {
-  Work more_rates = local_work(40, 6), no_pass = local_work(40, 5), strange = local_work(kSamples + 1, 8);
+  Work more_rates = local_work(40, 6), no_pass = local_work(40, 5), strange = local_work(kFederatedSamples + 1, 8);
   no_pass.set_passes(0);
   const auto answers = answers_to({more_rates, no_pass, strange});
   ASSERT_EQ(answers.size(), 1u);

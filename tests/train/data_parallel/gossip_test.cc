@@ -18,7 +18,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kGossipSamples = 60;
 
 TrainJob gossiping(TrainJob job, const std::string& neighbours, std::int64_t local_steps = 1) {
   job.set_strategy("gossip");
@@ -28,16 +28,16 @@ TrainJob gossiping(TrainJob job, const std::string& neighbours, std::int64_t loc
 }
 
 /// Two epochs.
-TrainJob job_with(const std::string& neighbours) {
-  TrainJob job = gossiping(small_job(kSamples), neighbours);
+TrainJob gossip_job(const std::string& neighbours) {
+  TrainJob job = gossiping(small_job(kGossipSamples), neighbours);
   job.set_epochs(2);
   job.set_step_timeout_s(20);
   return job;
 }
 
-void expect_complete(const RoleWorld::Outcome& outcome, const std::string& where) {
+void expect_gossip_complete(const RoleWorld::Outcome& outcome, const std::string& where) {
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
-  EXPECT_EQ(json_number(outcome.result(), "samples"), 2 * kSamples) << where;
+  EXPECT_EQ(json_number(outcome.result(), "samples"), 2 * kGossipSamples) << where;
 }
 
 // Three workers in a ring have weights of 1/3: after each step, all have the mean.
@@ -59,8 +59,8 @@ TEST(Gossip, ThreeWorkersInARingAreASynchronousServer) {
 
 TEST(Gossip, TwoRunsAreBitEqual) {
   for (const char* neighbours : {"ring", "random", "graph(0-1,0-2,0-3)"}) {
-    const auto first = trained_parameters(train(job_with(neighbours), 4));
-    EXPECT_EQ(trained_parameters(train(job_with(neighbours), 4)), first) << neighbours;
+    const auto first = trained_parameters(train(gossip_job(neighbours), 4));
+    EXPECT_EQ(trained_parameters(train(gossip_job(neighbours), 4)), first) << neighbours;
   }
 }
 
@@ -86,7 +86,7 @@ TEST(Gossip, TheLeaderGetsValuesOnlyWhenItNeedsThem) {
 }
 
 TEST(Gossip, KeepsNoAverageOfTheWeights) {
-  TrainJob job = job_with("ring");
+  TrainJob job = gossip_job("ring");
   job.set_ema_decay(0.9f);
   const RoleWorld::Outcome outcome = train(job, 2);
   EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
@@ -94,8 +94,8 @@ TEST(Gossip, KeepsNoAverageOfTheWeights) {
 }
 
 TEST(Gossip, AGraphForOtherWorkersIsRefused) {
-  EXPECT_EQ(train(job_with("graph(0-1,1-2)"), 2).leader.code(), Code::invalid_argument);
-  EXPECT_TRUE(train(job_with("graph(0-1,1-2)"), 3).leader.ok());
+  EXPECT_EQ(train(gossip_job("graph(0-1,1-2)"), 2).leader.code(), Code::invalid_argument);
+  EXPECT_TRUE(train(gossip_job("graph(0-1,1-2)"), 3).leader.ok());
 }
 
 /// Sends work to a worker, and waits for its answer.
@@ -116,7 +116,7 @@ TEST(Gossip, WorkersOnARingComeToAgreeAsFastAsTheorySays) {
   std::vector<double> at(kRounds + 1);  // of the first worker, how far the first value is from the mean
   RoleWorld world(kWorkers + 1);
   const auto outcome = world.run([&](job::RoleContext& context) -> Status {
-    if (context.endpoint.rank() > 0) return run_training(job_with("ring"), context);
+    if (context.endpoint.rank() > 0) return run_training(gossip_job("ring"), context);
     for (net::Rank rank = 1; rank <= kWorkers; ++rank)
       MG_RETURN_IF_ERROR(context.endpoint.recv({rank}, kHelloTag, context.clock.after(60)));
     for (int round = 0; round < kRounds; ++round) {
@@ -164,7 +164,7 @@ TEST(Gossip, WorkersOnARingComeToAgreeAsFastAsTheorySays) {
   for (std::size_t round = 1; round < at.size(); ++round) EXPECT_NEAR(at[round], factor * at[round - 1], 1e-5) << round;
 }
 
-class Exchanges : public testing::TestWithParam<const char*> {};
+class Exchanges : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Exchanges, AWorkerLostAtAnyMessageLeavesTheEpochComplete) {
   for (const bool after : {false, true}) {
@@ -173,9 +173,10 @@ TEST_P(Exchanges, AWorkerLostAtAnyMessageLeavesTheEpochComplete) {
       RoleWorld world(5);
       world.use_virtual_time();
       world.die({.rank = 2, .at_send = k, .after = after});
-      const RoleWorld::Outcome outcome = train(job_with(GetParam()), world);
+      const RoleWorld::Outcome outcome = train(gossip_job(GetParam()), world);
       if (outcome.sent[2] <= k) break;
-      expect_complete(outcome, "killed " + std::string(after ? "after" : "before") + " message " + std::to_string(k));
+      expect_gossip_complete(outcome,
+                             "killed " + std::string(after ? "after" : "before") + " message " + std::to_string(k));
     }
     EXPECT_GE(k, 6);
   }
@@ -189,9 +190,9 @@ TEST_P(Exchanges, AnyLostMessageLeavesTheEpochComplete) {
     world.cancel_at_end();  // the lost message may be the one that ends a worker's role
     int sent = 0;           // guarded by the world's lock
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag) { return sent++ == k; });
-    const RoleWorld::Outcome outcome = train(job_with(GetParam()), world);
+    const RoleWorld::Outcome outcome = train(gossip_job(GetParam()), world);
     if (sent <= k) break;
-    expect_complete(outcome, "message " + std::to_string(k));
+    expect_gossip_complete(outcome, "message " + std::to_string(k));
   }
   EXPECT_GE(k, 40);
 }
@@ -204,9 +205,9 @@ TEST_P(Exchanges, ABrokenLinkStopsNobody) {
       world.use_virtual_time();
       world.world().set_loss(
           [&](net::Rank from, net::Rank to, net::Tag) { return (from == a && to == b) || (from == b && to == a); });
-      const RoleWorld::Outcome outcome = train(job_with(GetParam()), world);
+      const RoleWorld::Outcome outcome = train(gossip_job(GetParam()), world);
       const std::string where = "link between " + std::to_string(a) + " and " + std::to_string(b);
-      expect_complete(outcome, where);
+      expect_gossip_complete(outcome, where);
       EXPECT_EQ(json_number(outcome.result(), "workers"), 4) << where;
     }
   }
@@ -220,12 +221,12 @@ TEST_P(Exchanges, AWorkerThatIsCutOffCostsItsSamplesAnewOnly) {
     int sent = 0;  // guarded by the world's lock
     world.world().set_loss(
         [&](net::Rank from, net::Rank to, net::Tag) { return (from == 3 || to == 3) && sent++ >= k; });
-    expect_complete(train(job_with(GetParam()), world), "cut after " + std::to_string(k) + " messages");
+    expect_gossip_complete(train(gossip_job(GetParam()), world), "cut after " + std::to_string(k) + " messages");
   }
 }
 
 TEST_P(Exchanges, AStoppedRunGoesOnFromItsCheckpoint) {
-  TrainJob job = job_with(GetParam());
+  TrainJob job = gossip_job(GetParam());
   job.set_limit(600);
   job.set_epochs(3);
   for (const ReportKind at : {ReportKind::progress, ReportKind::epoch}) {
@@ -243,7 +244,7 @@ TEST_P(Exchanges, AStoppedRunGoesOnFromItsCheckpoint) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gossip, Exchanges, testing::Values("ring", "random", "graph(0-1,0-2,0-3)"),
+INSTANTIATE_TEST_SUITE_P(Gossip, Exchanges, ::testing::Values("ring", "random", "graph(0-1,0-2,0-3)"),
                          [](const auto& test) {
                            const std::string name = test.param;
                            return name.substr(0, name.find('('));

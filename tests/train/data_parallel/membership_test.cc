@@ -9,13 +9,13 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 120;
-constexpr Seconds kLatency = 0.1;
+constexpr std::int64_t kMembershipSamples = 120;
+constexpr Seconds kMembershipLatency = 0.1;
 constexpr net::Rank kVictim = 2;
 
 /// Four epochs with three workers: twenty steps, each of some tenths of a second.
 TrainJob long_job(const StrategyCase& strategy) {
-  TrainJob job = job_of(strategy, kSamples);
+  TrainJob job = job_of(strategy, kMembershipSamples);
   job.set_epochs(4);
   job.set_checkpoint_every_s(1e-9);  // after each step
   return job;
@@ -24,7 +24,7 @@ TrainJob long_job(const StrategyCase& strategy) {
 /// A run whose steps are timed.
 struct TimedRun {
   explicit TimedRun(int workers) : world(workers + 1) {
-    world.use_virtual_time(kLatency);
+    world.use_virtual_time(kMembershipLatency);
     world.cancel_at_end();
     world.on_report([this](const Report& report) {
       if (report.kind != ReportKind::checkpoint) return;
@@ -47,7 +47,7 @@ std::int64_t workers_at_end(const RoleWorld::Outcome& outcome) {
   return nlohmann::json::parse(outcome.result())["workers"];
 }
 
-struct Membership : testing::TestWithParam<StrategyCase> {
+struct Membership : ::testing::TestWithParam<StrategyCase> {
   const TrainJob job = long_job(GetParam());
 };
 
@@ -104,7 +104,7 @@ void arrange(RoleWorld& world, Phase phase, Fault fault, Seconds duration, int n
     const bool pulled = from == 0 && to == kVictim && (*pulls)++ == number;
     if (phase == Phase::during_pull ? !pulled : !pushes) return;
     if (phase == Phase::before_push) return strike(world, fault, duration);
-    const Seconds later = (phase == Phase::after_push ? 1.5 : 0.5) * kLatency;
+    const Seconds later = (phase == Phase::after_push ? 1.5 : 0.5) * kMembershipLatency;
     world.time().at(world.time().after(later), [=, &world] { strike(world, fault, duration); });
   });
 }
@@ -151,7 +151,7 @@ TEST_P(Membership, AWorkerThatComesBackLateFindsTheJobWhereItIs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Membership, testing::ValuesIn(every_strategy()), name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Membership, ::testing::ValuesIn(every_strategy()), name_of);
 
 }  // namespace
 }  // namespace mangrove::train

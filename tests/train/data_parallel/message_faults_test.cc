@@ -10,16 +10,16 @@ namespace {
 
 using Fate = net::InProcessWorld::Fate;
 
-constexpr std::int64_t kSamples = 40;  // of two epochs: four steps
-constexpr int kWorkers = 3;
+constexpr std::int64_t kMessageFaultSamples = 40;  // of two epochs: four steps
+constexpr int kMessageFaultWorkers = 3;
 
-struct EveryStrategy : testing::TestWithParam<StrategyCase> {
-  const TrainJob job = job_of(GetParam(), kSamples);
+struct EveryStrategy : ::testing::TestWithParam<StrategyCase> {
+  const TrainJob job = job_of(GetParam(), kMessageFaultSamples);
 
   /// Runs the job once for each message that it sends; returns how many those are.
   int disturb_each_message(Fate fate) const {
     for (int k = 0;; k += kMessageStride) {
-      RoleWorld world(kWorkers + 1);
+      RoleWorld world(kMessageFaultWorkers + 1);
       world.use_virtual_time();
       world.cancel_at_end();  // the message may be the one that ends a worker's role
       int sent = 0;           // guarded by the world's lock
@@ -31,7 +31,7 @@ struct EveryStrategy : testing::TestWithParam<StrategyCase> {
   }
   int delay_each_message(Seconds by) const {
     for (int k = 0;; k += kMessageStride) {
-      RoleWorld world(kWorkers + 1);
+      RoleWorld world(kMessageFaultWorkers + 1);
       world.use_virtual_time();
       world.cancel_at_end();
       world.network().delay(k, by);
@@ -62,7 +62,7 @@ TEST_P(EveryStrategy, CompletesWithoutAWorkerThatDiesAtAnyMessage) {
   for (const bool after : {false, true}) {
     int k = 0;
     for (;; k += kMessageStride) {
-      RoleWorld world(kWorkers + 1);
+      RoleWorld world(kMessageFaultWorkers + 1);
       world.use_virtual_time();
       world.die({.rank = 2, .at_send = k, .after = after});
       const RoleWorld::Outcome outcome = train(job, world);
@@ -74,7 +74,7 @@ TEST_P(EveryStrategy, CompletesWithoutAWorkerThatDiesAtAnyMessage) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Messages, EveryStrategy, testing::ValuesIn(every_strategy()), name_of);
+INSTANTIATE_TEST_SUITE_P(Messages, EveryStrategy, ::testing::ValuesIn(every_strategy()), name_of);
 
 }  // namespace
 }  // namespace mangrove::train

@@ -49,7 +49,7 @@ std::vector<float> trained_alone(const TrainJob& job, std::int64_t batch, std::i
   return learn::flat_parameters((*trainer)->model());
 }
 
-class Workers : public testing::TestWithParam<int> {};
+class Workers : public ::testing::TestWithParam<int> {};
 
 TEST_P(Workers, ComputeWhatOneDeviceDoes) {
   const int workers = GetParam();
@@ -82,7 +82,7 @@ TEST(ParameterServer, EveryOptimizerComputesWhatOneDeviceDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(ParameterServer, Workers, testing::Values(1, 2, 3, 5));
+INSTANTIATE_TEST_SUITE_P(ParameterServer, Workers, ::testing::Values(1, 2, 3, 5));
 
 TEST(ParameterServer, TwoEpochsWithAnUnevenEndEqualOneDevice) {
   TrainJob job = small_job(50);  // steps of 24, 24 and 2

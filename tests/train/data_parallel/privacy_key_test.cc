@@ -14,7 +14,7 @@
 namespace mangrove::train {
 namespace {
 
-struct Refused {
+struct RefusedPrivacy {
   std::function<void(TrainJob&)> choose;
   const char* why;
 };
@@ -24,7 +24,7 @@ TEST(PrivacyKey, IsRefusedWhereNothingWouldBePromised) {
     job.set_strategy("federated");
     job.set_split("by_label(2)");
   };
-  const std::vector<Refused> all = {
+  const std::vector<RefusedPrivacy> all = {
       {[](TrainJob& job) { job.set_strategy("all_reduce"); },
        "privacy: needs a server that adds noise to the workers' sum, and strategy 'all_reduce' has none; use one of "
        "parameter_server, federated"},
@@ -63,7 +63,7 @@ TEST(PrivacyKey, IsRefusedWhereNothingWouldBePromised) {
        },
        "and with augment 'flip,normalise' all do"},
   };
-  for (const Refused& refused : all) {
+  for (const RefusedPrivacy& refused : all) {
     TrainJob job = small_job(100);
     job.set_privacy("epsilon=2,delta=1e-5");
     refused.choose(job);

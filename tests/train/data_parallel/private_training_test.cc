@@ -25,12 +25,12 @@ namespace {
 using nlohmann::json;
 using Vector = std::vector<float>;
 
-constexpr std::int64_t kSamples = 240;
+constexpr std::int64_t kPrivateTrainingSamples = 240;
 constexpr float kRate = 0.5f;
 
 /// Each sample is protected.
 TrainJob samples_job(const std::string& privacy) {
-  TrainJob job = small_job(kSamples);
+  TrainJob job = small_job(kPrivateTrainingSamples);
   job.set_optimizer("sgd");
   job.set_learning_rate(kRate);
   job.set_batch(48);
@@ -50,7 +50,7 @@ TrainJob workers_job(const std::string& privacy) {
 }
 
 /// For three workers.
-TrainJob job_of(const std::string& strategy, const std::string& privacy) {
+TrainJob private_job_of(const std::string& strategy, const std::string& privacy) {
   TrainJob job = samples_job(privacy);
   job.set_strategy(strategy);
   job.set_batch(16);
@@ -67,7 +67,7 @@ RoleWorld::Outcome train_again(
   return train(job, world);
 }
 
-json result_of(const RoleWorld::Outcome& outcome) {
+json private_result_of(const RoleWorld::Outcome& outcome) {
   EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   return outcome.leader.ok() ? json::parse(outcome.result()) : json();
 }
@@ -137,7 +137,7 @@ TEST(PrivateSamples, AStepIsTheSumOfCutGradientsWithNoise) {
   ASSERT_GT(cut, 0);
   const Vector expected = moved(update_of(parts, job, 0.7 * 0.8, 40, 40), kRate);
   const RoleWorld::Outcome outcome = train_again(job, 1);
-  EXPECT_EQ(result_of(outcome)["steps"], 1);
+  EXPECT_EQ(private_result_of(outcome)["steps"], 1);
   EXPECT_LT(relative_difference(trained_parameters(outcome), expected), 1e-5);
 }
 
@@ -145,13 +145,13 @@ TEST(PrivateSamples, SeveralWorkersComputeWhatOneComputes) {
   TrainJob job = samples_job("epsilon=8,delta=1e-5");
   job.set_epochs(2);
   const RoleWorld::Outcome one = train_again(job, 1);
-  EXPECT_EQ(result_of(one)["steps"], 10);
+  EXPECT_EQ(private_result_of(one)["steps"], 10);
   for (const int workers : {2, 3, 6}) {
     job.set_batch(48 / workers);
     const RoleWorld::Outcome several = train_again(job, workers);
-    EXPECT_EQ(result_of(several)["steps"], 10);
-    EXPECT_EQ(result_of(several)["samples"], result_of(one)["samples"]);
-    EXPECT_EQ(result_of(several)["privacy"]["noise"], result_of(one)["privacy"]["noise"]);
+    EXPECT_EQ(private_result_of(several)["steps"], 10);
+    EXPECT_EQ(private_result_of(several)["samples"], private_result_of(one)["samples"]);
+    EXPECT_EQ(private_result_of(several)["privacy"]["noise"], private_result_of(one)["privacy"]["noise"]);
     EXPECT_LT(relative_difference(trained_parameters(several), trained_parameters(one)), 1e-4) << workers;
   }
 }
@@ -159,11 +159,11 @@ TEST(PrivateSamples, SeveralWorkersComputeWhatOneComputes) {
 TEST(PrivateSamples, EachStepDrawsAnew) {
   TrainJob job = samples_job("epsilon=8,delta=1e-5");
   job.set_epochs(40);
-  const json result = result_of(train_again(job, 1));
+  const json result = private_result_of(train_again(job, 1));
   EXPECT_EQ(result["steps"], 200);
   const double mean = 200.0 * 48, deviation = std::sqrt(200.0 * 240 * 0.2 * 0.8);
   EXPECT_NEAR(result["samples"].get<double>(), mean, 5 * deviation);
-  EXPECT_NE(result["samples"], 40 * kSamples);
+  EXPECT_NE(result["samples"], 40 * kPrivateTrainingSamples);
 }
 
 /// The noise of one step, whatever the samples say: they are cut down to nearly nothing.
@@ -179,14 +179,14 @@ Vector noise_of_one_step(const TrainJob& job, double deviation, double expected,
 TEST(PrivateTraining, TheNoiseHasTheDeviationThatIsTold) {
   for (const char* strategy : {"parameter_server", "federated"}) {
     for (const bool is_of_seed : {true, false}) {
-      TrainJob job = job_of(strategy, "epsilon=1000,delta=1e-5,clip=0.05,noise=200");
+      TrainJob job = private_job_of(strategy, "epsilon=1000,delta=1e-5,clip=0.05,noise=200");
       job.set_local_steps(1000);
-      if (clips_samples(job)) job.set_batch(kSamples / 3);
+      if (clips_samples(job)) job.set_batch(kPrivateTrainingSamples / 3);
       job.set_epochs(1);
       const RoleWorld::Outcome outcome = is_of_seed ? train_again(job, 3) : train(job, 3);
-      EXPECT_EQ(result_of(outcome)["steps"], 1);
-      EXPECT_EQ(result_of(outcome)["privacy"]["noise_is_of_seed"], is_of_seed);
-      const double expected = clips_samples(job) ? kSamples : 3;
+      EXPECT_EQ(private_result_of(outcome)["steps"], 1);
+      EXPECT_EQ(private_result_of(outcome)["privacy"]["noise_is_of_seed"], is_of_seed);
+      const double expected = clips_samples(job) ? kPrivateTrainingSamples : 3;
       const Vector noise = noise_of_one_step(job, 200 * 0.05, expected, outcome);
       double mean = 0, square = 0;
       const auto n = static_cast<double>(noise.size());
@@ -206,15 +206,15 @@ TEST(PrivateTraining, TheNoiseHasTheDeviationThatIsTold) {
 TEST(PrivateWorkers, ARoundIsTheSumOfCutChangesWithNoise) {
   TrainJob job = workers_job("epsilon=100,delta=1e-5,clip=0.3,noise=0.5");
   job.set_local_epochs(1);
-  job.set_batch(kSamples);  // one local step on all that a worker has
+  job.set_batch(kPrivateTrainingSamples);  // one local step on all that a worker has
   const auto glyphs = data::open_dataset("glyphs", data::Split::train, {}).value();
   std::vector<std::int32_t> labels;
-  for (std::uint32_t i = 0; i < kSamples; ++i) labels.push_back(glyphs->label(i));
+  for (std::uint32_t i = 0; i < kPrivateTrainingSamples; ++i) labels.push_back(glyphs->label(i));
   const std::vector<std::size_t> owner = owners(parse_split(job.split()).value(), labels, 3, job.seed());
   std::vector<Vector> parts;
   for (std::size_t worker = 0; worker < 3; ++worker) {
     std::vector<std::uint32_t> own;
-    for (std::uint32_t i = 0; i < kSamples; ++i)
+    for (std::uint32_t i = 0; i < kPrivateTrainingSamples; ++i)
       if (owner[i] == worker) own.push_back(i);
     Vector change = gradient_of(own);
     for (float& value : change) value *= kRate;
@@ -223,7 +223,7 @@ TEST(PrivateWorkers, ARoundIsTheSumOfCutChangesWithNoise) {
   }
   const Vector expected = moved(update_of(parts, job, 0.5 * 0.3, 3, 3), 1);
   const RoleWorld::Outcome outcome = train_again(job, 3);
-  EXPECT_EQ(result_of(outcome)["steps"], 1);
+  EXPECT_EQ(private_result_of(outcome)["steps"], 1);
   EXPECT_LT(relative_difference(trained_parameters(outcome), expected), 1e-5);
 }
 
@@ -231,7 +231,7 @@ TEST(PrivateWorkers, TakePartAtRandom) {
   TrainJob job = workers_job("epsilon=8,delta=1e-3");
   job.set_client_fraction(0.5f);
   job.set_epochs(20);
-  const json result = result_of(train_again(job, 3));
+  const json result = private_result_of(train_again(job, 3));
   EXPECT_EQ(result["steps"], 20 * 5);  // 1.5 workers of 32 samples each: 48 of 240 in a round
   EXPECT_NEAR(result["samples"].get<double>(), 100 * 48, 5 * 32 * std::sqrt(300 * 0.25));
   EXPECT_EQ(result["privacy"]["protects"], "workers");
@@ -259,18 +259,18 @@ TEST(PrivateUpdate, CutsEachPartAndTakesNoNumbersForNothing) {
   }
 }
 
-class Private : public testing::TestWithParam<std::string> {
+class Private : public ::testing::TestWithParam<std::string> {
  protected:
-  TrainJob job(const std::string& privacy) const { return job_of(GetParam(), privacy); }
+  TrainJob job(const std::string& privacy) const { return private_job_of(GetParam(), privacy); }
 };
-INSTANTIATE_TEST_SUITE_P(Strategies, Private, testing::Values("parameter_server", "federated"),
+INSTANTIATE_TEST_SUITE_P(Strategies, Private, ::testing::Values("parameter_server", "federated"),
                          [](const auto& one) { return one.param; });
 
 TEST_P(Private, SpendsItsBudgetInAllItsSteps) {
   TrainJob all = job("epsilon=3,delta=1e-4");
   all.set_epochs(4);
   const RoleWorld::Outcome outcome = train_again(all, 3);
-  const json privacy = result_of(outcome)["privacy"], planned = event_of(outcome, "privacy_planned");
+  const json privacy = private_result_of(outcome)["privacy"], planned = event_of(outcome, "privacy_planned");
   EXPECT_LE(privacy["epsilon"], 3);
   EXPECT_GT(privacy["epsilon"], 2.9);
   EXPECT_EQ(privacy["delta"], 1e-4);
@@ -301,7 +301,7 @@ TEST_P(Private, StopsWhenTheBudgetIsSpent) {
   TrainJob longer = job("epsilon=6,delta=1e-4,noise=2");
   longer.set_epochs(50);
   const RoleWorld::Outcome outcome = train_again(longer, 3);
-  const json result = result_of(outcome), stopped = event_of(outcome, "budget_spent");
+  const json result = private_result_of(outcome), stopped = event_of(outcome, "budget_spent");
   const std::int64_t steps = result["steps"];
   const privacy::Accountant accountant(result["privacy"]["rate"], 2);
   EXPECT_LE(accountant.epsilon(steps, 1e-4), 6);
@@ -333,7 +333,7 @@ TEST_P(Private, GoesOnExactlyFromACheckpoint) {
     TrainJob rest = whole_job;
     rest.set_resume_from(checkpoints[at].attachment);
     const RoleWorld::Outcome resumed = train_again(rest, 3);
-    EXPECT_EQ(result_of(resumed)["privacy"], result_of(whole)["privacy"]) << at;
+    EXPECT_EQ(private_result_of(resumed)["privacy"], private_result_of(whole)["privacy"]) << at;
     EXPECT_EQ(trained_parameters(resumed), trained_parameters(whole)) << at;
   }
 }
@@ -363,8 +363,8 @@ TEST_P(Private, EndsAsPlannedWhereAWorkerIsLost) {
       world.use_virtual_time();
       world.die({.rank = 2, .at_send = k});
     });
-    EXPECT_EQ(result_of(outcome)["steps"], result_of(whole)["steps"]) << k;
-    EXPECT_EQ(result_of(outcome)["privacy"], result_of(whole)["privacy"]) << k;
+    EXPECT_EQ(private_result_of(outcome)["steps"], private_result_of(whole)["steps"]) << k;
+    EXPECT_EQ(private_result_of(outcome)["privacy"], private_result_of(whole)["privacy"]) << k;
     // the samples of a step are the same, whoever computes them
     if (clips_samples(lossy)) {
       EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(whole)), 1e-4) << k;
@@ -377,7 +377,7 @@ TEST_P(Private, WhatTheServerSendsMayBeEncoded) {
   encoded.set_downlink_codec("fp16");
   if (!clips_samples(encoded)) encoded.set_codec("int8");
   const RoleWorld::Outcome outcome = train_again(encoded, 3), plain = train_again(job("epsilon=8,delta=1e-4"), 3);
-  EXPECT_EQ(result_of(outcome)["privacy"], result_of(plain)["privacy"]);
+  EXPECT_EQ(private_result_of(outcome)["privacy"], private_result_of(plain)["privacy"]);
   EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(plain)), 0.05);
 }
 
@@ -385,10 +385,10 @@ TEST_P(Private, Learns) {
   // of three workers each is a third of the sum: only noise that promises nothing lets them learn
   TrainJob learning = job("epsilon=20,delta=1e-3");
   if (!clips_samples(learning)) learning.set_privacy("epsilon=1e5,delta=1e-3");
-  learning.set_limit(8 * kSamples);
+  learning.set_limit(8 * kPrivateTrainingSamples);
   learning.set_batch(64);
   learning.set_epochs(10);
-  EXPECT_GT(result_of(train_again(learning, 3))["accuracy"], 0.5);
+  EXPECT_GT(private_result_of(train_again(learning, 3))["accuracy"], 0.5);
 }
 
 TEST_P(Private, RefusesANetworkWithRunningStatistics) {

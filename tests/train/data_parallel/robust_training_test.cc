@@ -17,8 +17,8 @@
 namespace mangrove::train {
 namespace {
 
-constexpr int kWorkers = 7;
-constexpr std::int64_t kSamples = 7 * 8 * 20;
+constexpr int kRobustTrainingWorkers = 7;
+constexpr std::int64_t kRobustTrainingSamples = 7 * 8 * 20;
 const Lie kFlipped{.forge = [](std::span<float> floats) {
   for (float& value : floats) value *= -10;
 }};
@@ -26,7 +26,7 @@ const Lie kNoNumbers{.forge = [](std::span<float> floats) { std::ranges::fill(fl
                      .tell = [](Answer& answer) { answer.set_loss(std::nan("")); }};
 
 TrainJob robust_job(const std::string& aggregate, const std::string& strategy = "parameter_server") {
-  TrainJob job = small_job(kSamples);
+  TrainJob job = small_job(kRobustTrainingSamples);
   job.set_epochs(12);
   job.set_batch(16);
   job.set_strategy(strategy);
@@ -38,13 +38,13 @@ TrainJob robust_job(const std::string& aggregate, const std::string& strategy = 
 
 /// With liars of the last ranks.
 RoleWorld::Outcome train_with_liars(const TrainJob& job, int liars, const Lie& lie) {
-  RoleWorld world(kWorkers + 1);
+  RoleWorld world(kRobustTrainingWorkers + 1);
   world.use_virtual_time();
-  for (int i = 0; i < liars; ++i) let_lie(world, job, kWorkers - i, lie);
+  for (int i = 0; i < liars; ++i) let_lie(world, job, kRobustTrainingWorkers - i, lie);
   return train(job, world);
 }
 
-double accuracy(const RoleWorld::Outcome& outcome) {
+double robust_accuracy(const RoleWorld::Outcome& outcome) {
   return outcome.leader.ok() ? json_number(outcome.result(), "accuracy") : 0;
 }
 
@@ -53,29 +53,29 @@ struct Case {
   int liars;
 };
 
-class RobustTraining : public testing::TestWithParam<Case> {};
+class RobustTraining : public ::testing::TestWithParam<Case> {};
 
 TEST_P(RobustTraining, LearnsWhateverSomeWorkersSend) {
   const auto& [strategy, aggregate, liars] = GetParam();
-  const double honest = accuracy(train_with_liars(robust_job("mean", strategy), 0, {}));
+  const double honest = robust_accuracy(train_with_liars(robust_job("mean", strategy), 0, {}));
   ASSERT_GT(honest, 0.6);
-  EXPECT_LT(accuracy(train_with_liars(robust_job("mean", strategy), liars, kFlipped)), 0.3);
+  EXPECT_LT(robust_accuracy(train_with_liars(robust_job("mean", strategy), liars, kFlipped)), 0.3);
   for (const Lie& lie : {kFlipped, kNoNumbers}) {
     const TrainJob job = robust_job(aggregate, strategy);
     const RoleWorld::Outcome outcome = train_with_liars(job, liars, lie);
     ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
-    EXPECT_EQ(json_number(outcome.result(), "samples"), job.epochs() * kSamples);
-    EXPECT_GT(accuracy(outcome), 0.8 * honest);
+    EXPECT_EQ(json_number(outcome.result(), "samples"), job.epochs() * kRobustTrainingSamples);
+    EXPECT_GT(robust_accuracy(outcome), 0.8 * honest);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, RobustTraining,
-    testing::Values(Case{"parameter_server", "median", 2}, Case{"parameter_server", "trimmed_mean(2)", 2},
-                    Case{"parameter_server", "krum(2)", 2}, Case{"parameter_server", "multi_krum(2)", 2},
-                    Case{"parameter_server", "geometric_median", 2}, Case{"parameter_server", "centered_clipping", 2},
-                    Case{"federated", "median", 2}, Case{"federated", "multi_krum(2)", 2}, Case{"gossip", "median", 1},
-                    Case{"gossip", "trimmed_mean(1)", 1}),
+    ::testing::Values(Case{"parameter_server", "median", 2}, Case{"parameter_server", "trimmed_mean(2)", 2},
+                      Case{"parameter_server", "krum(2)", 2}, Case{"parameter_server", "multi_krum(2)", 2},
+                      Case{"parameter_server", "geometric_median", 2}, Case{"parameter_server", "centered_clipping", 2},
+                      Case{"federated", "median", 2}, Case{"federated", "multi_krum(2)", 2},
+                      Case{"gossip", "median", 1}, Case{"gossip", "trimmed_mean(1)", 1}),
     [](const auto& one) {
       std::string name = one.param.strategy + "_" + one.param.aggregate;
       std::erase_if(name, [](char c) { return c == '(' || c == ')'; });
@@ -109,14 +109,14 @@ TEST(TrainingByRule, GoesOnExactlyFromACheckpoint) {
 TEST(TrainingByRule, RunningStatisticsAreThoseOfTheHonest) {
   TrainJob job = robust_job("median");
   job.set_model(encode_onnx(normalized_graph()));
-  const double honest = accuracy(train_with_liars(job, 0, {}));
+  const double honest = robust_accuracy(train_with_liars(job, 0, {}));
   constexpr std::size_t kStates = 2 * 16;  // at the end: mean and variance of 16 channels
   const Lie huge{.forge = [](std::span<float> floats) {
     if (floats.size() > kStates) std::ranges::fill(floats.last(kStates), -1e30f);
   }};
-  EXPECT_GT(accuracy(train_with_liars(job, 2, huge)), 0.9 * honest);
+  EXPECT_GT(robust_accuracy(train_with_liars(job, 2, huge)), 0.9 * honest);
   job.set_aggregate("mean");
-  EXPECT_LT(accuracy(train_with_liars(job, 2, huge)), 0.3);
+  EXPECT_LT(robust_accuracy(train_with_liars(job, 2, huge)), 0.3);
 }
 
 TEST(TrainingByRule, ALossThatIsALieChangesNoReport) {
@@ -136,7 +136,7 @@ TEST(TrainingByRule, OfMostWorkersNoNumbersMeanThatItDiverged) {
 }
 
 /// Whoever is lost, and when: the step is made anew, and each sample counts once.
-class LostWorkerOfARule : public testing::TestWithParam<std::string> {};
+class LostWorkerOfARule : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LostWorkerOfARule, LeavesTheOthersItsSamples) {
   TrainJob job = robust_job("trimmed_mean(1)", GetParam());
@@ -177,24 +177,24 @@ TEST_P(LostWorkerOfARule, TooFewNodesAreRefusedBeforeTheJobBegins) {
       << outcome.leader.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, LostWorkerOfARule, testing::Values("parameter_server", "federated", "gossip"),
+INSTANTIATE_TEST_SUITE_P(Strategies, LostWorkerOfARule, ::testing::Values("parameter_server", "federated", "gossip"),
                          [](const auto& one) { return one.param; });
 
 TEST(TrainingByRule, ARuleGoesByTheWorkersThatAnUpdateWaitsFor) {
   TrainJob job = robust_job("trimmed_mean(2)");
   job.set_consistency("k_of_n(4)");
-  EXPECT_EQ(train(job, kWorkers).leader.error().message,
+  EXPECT_EQ(train(job, kRobustTrainingWorkers).leader.error().message,
             "aggregate: 'trimmed_mean(2)' needs the updates of 5 workers at once, but an update has those of 4");
   job.set_consistency("k_of_n(5)");
-  EXPECT_TRUE(train(job, kWorkers).leader.ok());
+  EXPECT_TRUE(train(job, kRobustTrainingWorkers).leader.ok());
   job = robust_job("median", "federated");
   job.set_client_fraction(0.3f);
-  EXPECT_EQ(train(job, kWorkers).leader.error().message,
+  EXPECT_EQ(train(job, kRobustTrainingWorkers).leader.error().message,
             "aggregate: 'median' needs the updates of 3 workers at once, but an update has those of 2");
   job = robust_job("median", "gossip");
   job.set_neighbours("random");
   EXPECT_EQ(
-      train(job, kWorkers).leader.error().message,
+      train(job, kRobustTrainingWorkers).leader.error().message,
       "aggregate: 'median' needs the updates of 3 workers at once, but with neighbours 'random' worker 0 has those "
       "of 2, its own among them; use graph(A-B,...) with more neighbours");
 }
@@ -230,13 +230,13 @@ TEST(TrainingByRule, SamplesThatTooFewWorkersHaveMakeNoUpdate) {
   EXPECT_TRUE(outcome.has_event(R"("aggregate":"median")"));
 }
 
-struct Refused {
+struct RefusedRobustJob {
   std::function<void(TrainJob&)> choose;
   const char* why;
 };
 
 TEST(TrainingByRule, IsRefusedWhereNobodyCanCompare) {
-  const std::vector<Refused> all = {
+  const std::vector<RefusedRobustJob> all = {
       {[](TrainJob& job) { job.set_strategy("all_reduce"); },
        "aggregate: 'median' compares the updates of workers, but with strategy 'all_reduce' nobody sees them one by "
        "one; "
@@ -260,7 +260,7 @@ TEST(TrainingByRule, IsRefusedWhereNobodyCanCompare) {
        },
        "codec 'int8' sends differences only; use codec none"},
       {[](TrainJob& job) { job.set_aggregate("kram"); }, "aggregate: unknown rule 'kram'; did you mean 'krum'?"}};
-  for (const Refused& refused : all) {
+  for (const RefusedRobustJob& refused : all) {
     TrainJob job = small_job(100);
     job.set_aggregate("median");
     refused.choose(job);

@@ -29,12 +29,12 @@ namespace {
 
 using Fate = net::InProcessWorld::Fate;
 
-constexpr int kWorkers = 4;
-constexpr std::int64_t kSamples = std::int64_t{4} * 16 * 3;  // of an epoch: three rounds
-constexpr int kRepliesOfASum = 4;                            // keys, shares, masked vector, secrets
+constexpr int kSecureSumWorkers = 4;
+constexpr std::int64_t kSecureSumSamples = std::int64_t{4} * 16 * 3;  // of an epoch: three rounds
+constexpr int kRepliesOfASum = 4;                                     // keys, shares, masked vector, secrets
 
 TrainJob federated_job() {
-  TrainJob job = small_job(kSamples);
+  TrainJob job = small_job(kSecureSumSamples);
   job.set_strategy("federated");
   job.set_local_steps(2);
   job.set_step_timeout_s(20);
@@ -47,7 +47,7 @@ TrainJob secure(TrainJob job) {
 }
 
 RoleWorld::Outcome train_in_virtual_time(const TrainJob& job, std::optional<Death> death = std::nullopt) {
-  RoleWorld world(kWorkers + 1);
+  RoleWorld world(kSecureSumWorkers + 1);
   world.use_virtual_time();
   if (death) world.die(*death);
   return train(job, world);
@@ -74,7 +74,7 @@ void let_shares_differ(TrainJob& job) {
   job.set_local_epochs(1);
 }
 
-class SecureTraining : public testing::TestWithParam<Form> {};
+class SecureTraining : public ::testing::TestWithParam<Form> {};
 
 TEST_P(SecureTraining, IsPlainTrainingButForTheRounding) {
   TrainJob job = federated_job();
@@ -83,21 +83,21 @@ TEST_P(SecureTraining, IsPlainTrainingButForTheRounding) {
   expect_same(train_in_virtual_time(secure(job)), train_in_virtual_time(job), GetParam().name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, SecureTraining,
-                         testing::Values(Form{"sync", [](TrainJob&) {}},
-                                         Form{"local_epochs", [](TrainJob& job) { job.set_local_epochs(1); }},
-                                         Form{"states",
-                                              [](TrainJob& job) { job.set_model(encode_onnx(normalized_graph())); }},
-                                         Form{"some_clients", [](TrainJob& job) { job.set_client_fraction(0.75f); }},
-                                         Form{"unlike_shares", &let_shares_differ},
-                                         Form{"shared_samples",
-                                              [](TrainJob& job) {
-                                                let_shares_differ(job);
-                                                job.set_shared_samples(0.1f);
-                                              }},
-                                         Form{"outer_momentum", [](TrainJob& job) { job.set_outer_momentum(0.5f); }},
-                                         Form{"downlink_codec", [](TrainJob& job) { job.set_downlink_codec("fp16"); }}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Forms, SecureTraining,
+    ::testing::Values(Form{"sync", [](TrainJob&) {}},
+                      Form{"local_epochs", [](TrainJob& job) { job.set_local_epochs(1); }},
+                      Form{"states", [](TrainJob& job) { job.set_model(encode_onnx(normalized_graph())); }},
+                      Form{"some_clients", [](TrainJob& job) { job.set_client_fraction(0.75f); }},
+                      Form{"unlike_shares", &let_shares_differ},
+                      Form{"shared_samples",
+                           [](TrainJob& job) {
+                             let_shares_differ(job);
+                             job.set_shared_samples(0.1f);
+                           }},
+                      Form{"outer_momentum", [](TrainJob& job) { job.set_outer_momentum(0.5f); }},
+                      Form{"downlink_codec", [](TrainJob& job) { job.set_downlink_codec("fp16"); }}),
+    [](const auto& one) { return one.param.name; });
 
 // Its answer comes in plain training, or does not; with secure sums the same is so of its masked vector.
 TEST(SecureTrainingWithDropOuts, IsPlainTrainingWithTheSameDropOuts) {
@@ -132,7 +132,7 @@ struct Disturbance {
 };
 
 /// Runs the job once for each message that it sends, and disturbs that one.
-class DisturbedSecureTraining : public testing::TestWithParam<Disturbance> {};
+class DisturbedSecureTraining : public ::testing::TestWithParam<Disturbance> {};
 
 TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
   TrainJob job = secure(federated_job());
@@ -141,7 +141,7 @@ TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
   job.set_epochs(2);
   int k = 0;
   for (;; k += kMessageStride) {
-    RoleWorld world(kWorkers + 1);
+    RoleWorld world(kSecureSumWorkers + 1);
     world.use_virtual_time();
     world.cancel_at_end();
     int sent = 0;
@@ -157,10 +157,10 @@ TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fates, DisturbedSecureTraining,
-    testing::Values(Disturbance{"is_lost", Fate::is_lost}, Disturbance{"arrives_twice", Fate::arrives_twice},
-                    Disturbance{"is_overtaken", Fate::is_overtaken},
-                    Disturbance{"is_lost_with_a_mask", Fate::is_lost, "structured_mask(0.25)"},
-                    Disturbance{"is_overtaken_with_a_mask", Fate::is_overtaken, "structured_mask(0.25)"}),
+    ::testing::Values(Disturbance{"is_lost", Fate::is_lost}, Disturbance{"arrives_twice", Fate::arrives_twice},
+                      Disturbance{"is_overtaken", Fate::is_overtaken},
+                      Disturbance{"is_lost_with_a_mask", Fate::is_lost, "structured_mask(0.25)"},
+                      Disturbance{"is_overtaken_with_a_mask", Fate::is_overtaken, "structured_mask(0.25)"}),
     [](const auto& one) { return one.param.name; });
 
 TEST(SecureTrainingWithDropOuts, OfTooManyAtOnceTrainsOnTheirSamplesAgain) {
@@ -175,7 +175,7 @@ TEST(SecureTrainingWithDropOuts, OfTooManyAtOnceTrainsOnTheirSamplesAgain) {
 
 TEST(SecureTrainingWithDropOuts, OfAllButTwoIsAClearErrorAndACheckpoint) {
   TrainJob job = secure(federated_job());
-  RoleWorld world(kWorkers + 1);
+  RoleWorld world(kSecureSumWorkers + 1);
   world.use_virtual_time();
   for (const net::Rank rank : {2, 3}) world.die({.rank = rank, .at_send = 3});
   const RoleWorld::Outcome outcome = train(job, world);
@@ -246,7 +246,7 @@ TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
   job.set_epochs(20);
   job.set_learning_rate(0.03f);
   job.set_codec("structured_mask(0.25)");
-  RoleWorld world(kWorkers + 1);
+  RoleWorld world(kSecureSumWorkers + 1);
   world.use_virtual_time();
   std::vector<std::size_t> words;  // of each vector
   change_answers(world, job, 2, [&](Answer& answer, std::string& body) {
@@ -271,7 +271,7 @@ TEST(SecureTraining, ReportsWhatItSendsBesidePlainFloats) {
   TrainJob job = secure(federated_job());
   const auto uplink = [&] { return nlohmann::json::parse(train_in_virtual_time(job).result())["exchange"]["uplink"]; };
   const auto parameters = static_cast<double>(learn::flat_parameters(small_graph()).size());
-  const double plain = parameters * sizeof(float) * kWorkers * 3;  // three updates of each worker
+  const double plain = parameters * sizeof(float) * kSecureSumWorkers * 3;  // three updates of each worker
   const auto all = uplink();
   EXPECT_EQ(all["float_bytes"], plain);
   EXPECT_GT(all["compression"], 0.9);  // keys and shares are beside the words
@@ -304,7 +304,7 @@ TEST(SecureTrainingWithDropOuts, OfTooManyAtOnceLosesNoSamplesWithAMask) {
 
 TEST(SecureTraining, ShowsTheLeaderNoUpdate) {
   const TrainJob job = secure(federated_job());
-  RoleWorld world(kWorkers + 1);
+  RoleWorld world(kSecureSumWorkers + 1);
   world.use_virtual_time();
   std::size_t trainings = 0;
   std::vector<std::string> vectors;
@@ -346,7 +346,7 @@ void flip(std::string& bytes) {
 
 TEST(WorkerThatLies, AboutASecretOfOthersIsNamedAndTheSumGoesOn) {
   const TrainJob job = secure(federated_job());
-  RoleWorld world(kWorkers + 2);
+  RoleWorld world(kSecureSumWorkers + 2);
   world.use_virtual_time();
   let_lie(world, job, [](secure::Reply& reply) {
     if (reply.has_revealed()) flip(*reply.mutable_revealed()->mutable_shares(0)->mutable_share());
@@ -360,7 +360,7 @@ TEST(WorkerThatLies, AboutASecretOfOthersIsNamedAndTheSumGoesOn) {
 
 TEST(WorkerThatLies, AboutItsOwnSecretIsNamedAndTheOthersGoOn) {
   const TrainJob job = secure(federated_job());
-  RoleWorld world(kWorkers + 2);
+  RoleWorld world(kSecureSumWorkers + 2);
   world.use_virtual_time();
   let_lie(world, job, [](secure::Reply& reply) {
     if (reply.has_dealt()) flip(*reply.mutable_dealt()->mutable_envelopes(0)->mutable_seed_share_digest());
@@ -371,13 +371,13 @@ TEST(WorkerThatLies, AboutItsOwnSecretIsNamedAndTheOthersGoOn) {
   EXPECT_TRUE(outcome.has_event(R"("event":"secure_sum_failed","step":0)"));
 }
 
-struct Refused {
+struct RefusedSecureJob {
   std::function<void(TrainJob&)> choose;
   const char* why;
 };
 
 TEST(SecureTraining, IsRefusedWhereSumsAreNotEnough) {
-  const std::vector<Refused> all = {
+  const std::vector<RefusedSecureJob> all = {
       {[](TrainJob& job) { job.set_strategy("parameter_server"); },
        "secure_aggregation: the leader sees sums only, of what workers change in steps of their own; strategy "
        "'parameter_server' has no such sums; use federated"},
@@ -405,7 +405,7 @@ TEST(SecureTraining, IsRefusedWhereSumsAreNotEnough) {
        "and messages of codec 'int8' do not add up before they are decoded; use codec none or structured_mask"},
       {[](TrainJob& job) { job.set_codec("auto"); },
        "so workers cannot each choose a codec of their own; use codec none or structured_mask"}};
-  for (const Refused& refused : all) {
+  for (const RefusedSecureJob& refused : all) {
     TrainJob job = secure(federated_job());
     refused.choose(job);
     const Status status = check_job(job);

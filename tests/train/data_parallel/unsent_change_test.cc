@@ -29,7 +29,7 @@ namespace {
 using Floats = std::vector<float>;
 using Words = std::vector<std::uint32_t>;
 
-constexpr int kSamples = 16;  // of a round of two steps
+constexpr int kUnsentChangeSamples = 16;  // of a round of two steps
 
 TrainJob masked_job(const std::string& codec, std::int64_t samples) {
   TrainJob job = small_job(samples);
@@ -80,7 +80,8 @@ class ScriptedLeader {
     Work work;
     work.set_kind(Work::TRAIN);
     work.set_version(step);
-    for (int i = 0; i < kSamples; ++i) work.add_samples(static_cast<std::uint32_t>(trainings_ * kSamples + i));
+    for (int i = 0; i < kUnsentChangeSamples; ++i)
+      work.add_samples(static_cast<std::uint32_t>(trainings_ * kUnsentChangeSamples + i));
     for (int i = 0; i < 2; ++i) work.add_learning_rates(0.1f);
     work.set_passes(1);
     if (counted) work.set_counted(*counted);
@@ -182,12 +183,12 @@ std::vector<bool> mask_of(const SecureUpdate& layout, std::size_t parameters, st
   return mask;
 }
 
-struct Fate {
+struct UnsentCase {
   std::string name;
   std::vector<Round> rounds;
 };
 
-class UnsentChangeOfAWorker : public testing::TestWithParam<Fate> {};
+class UnsentChangeOfAWorker : public ::testing::TestWithParam<UnsentCase> {};
 
 // Sent and rest are the new change and what was unsent before, in each element. The new changes are those that a worker
 // without a mask sends.
@@ -217,16 +218,16 @@ TEST_P(UnsentChangeOfAWorker, AndWhatItSendsAreItsChanges) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fates, UnsentChangeOfAWorker,
-                         testing::Values(Fate{"is_in_each_sum", {{0}, {1}, {2}, {3}}},
-                                         Fate{"is_in_a_sum_that_fails", {{0}, {1, true, false}, {1}, {2}, {3}}},
-                                         Fate{"is_late_for_a_sum", {{0}, {1, true, false}, {2}, {3}}},
-                                         Fate{"is_late_for_the_first_sum", {{0, true, false}, {1}, {2}}},
-                                         Fate{"is_not_in_the_retry", {{0}, {1, true, false}, {1, false}, {2}, {3}}},
-                                         Fate{"is_not_even_asked_in_the_retry", {{0}, {1, true, false}, {3}, {4}}},
-                                         Fate{"is_late_more_than_once",
-                                              {{0}, {1}, {2, true, false}, {3, true, false}, {4}, {7}}}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Fates, UnsentChangeOfAWorker,
+    ::testing::Values(UnsentCase{"is_in_each_sum", {{0}, {1}, {2}, {3}}},
+                      UnsentCase{"is_in_a_sum_that_fails", {{0}, {1, true, false}, {1}, {2}, {3}}},
+                      UnsentCase{"is_late_for_a_sum", {{0}, {1, true, false}, {2}, {3}}},
+                      UnsentCase{"is_late_for_the_first_sum", {{0, true, false}, {1}, {2}}},
+                      UnsentCase{"is_not_in_the_retry", {{0}, {1, true, false}, {1, false}, {2}, {3}}},
+                      UnsentCase{"is_not_even_asked_in_the_retry", {{0}, {1, true, false}, {3}, {4}}},
+                      UnsentCase{"is_late_more_than_once", {{0}, {1}, {2, true, false}, {3, true, false}, {4}, {7}}}),
+    [](const auto& one) { return one.param.name; });
 
 /// What the leader tells a worker with its work.
 struct Told {

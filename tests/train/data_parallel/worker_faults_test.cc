@@ -13,10 +13,10 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 60;
+constexpr std::int64_t kWorkerFaultsSamples = 60;
 
 TrainJob job_with_timeout(double step_timeout_s) {
-  TrainJob job = small_job(kSamples);
+  TrainJob job = small_job(kWorkerFaultsSamples);
   job.set_epochs(2);
   job.set_step_timeout_s(step_timeout_s);
   return job;
@@ -69,7 +69,7 @@ TEST(SilentWorker, IsLeftOutOfTheStep) {
   RoleWorld world(3);
   world.use_virtual_time();
   world.replace(2, [](job::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
@@ -82,10 +82,11 @@ TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
   world.use_virtual_time();
   int given = 0;
   world.replace(2, [&](job::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
       given += work.kind() == Work::PING ? 0 : 1;
-      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+      if (work.kind() == Work::PING)
+        context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     });
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
@@ -99,7 +100,7 @@ TEST(SilentWorker, AllOfThemIsAClearError) {
   RoleWorld world(2);
   world.use_virtual_time();
   world.replace(1, [](job::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.1), world);
@@ -112,9 +113,10 @@ TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
   RoleWorld world(2);
   world.use_virtual_time();
   world.replace(1, [&](job::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
-      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+      if (work.kind() == Work::PING)
+        context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     });
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.1), world);
@@ -128,8 +130,8 @@ TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
   world.use_virtual_time();
   world.replace(1, [](job::RoleContext& context) {
-    Hello hello = hello_of_glyphs(kSamples);
-    hello.set_train_samples(kSamples - 1);
+    Hello hello = hello_of_glyphs(kWorkerFaultsSamples);
+    hello.set_train_samples(kWorkerFaultsSamples - 1);
     context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
     return until_end(context, [](const Work&) { FAIL() << "work for a worker that was left out"; });
   });
@@ -143,7 +145,7 @@ TEST(FailingWorker, GivesItsSamplesBack) {
   RoleWorld world(3);
   world.use_virtual_time();
   world.replace(1, [](job::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
     return until_end(context, [&](const Work&) {
       Hello hello;
       hello.set_code(static_cast<int>(Code::data_loss));
@@ -163,7 +165,7 @@ std::string random_bytes(Random& random) {
   return bytes;
 }
 
-class Garbage : public testing::TestWithParam<std::string_view> {
+class Garbage : public ::testing::TestWithParam<std::string_view> {
  protected:
   static TrainJob job(double step_timeout_s) {
     TrainJob job = job_with_timeout(step_timeout_s);
@@ -179,7 +181,7 @@ TEST_P(Garbage, FromAWorkerHarmsNobodyElse) {
     world.use_virtual_time();
     world.replace(2, [&](job::RoleContext& context) {
       Random random(seed);
-      if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
+      if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kWorkerFaultsSamples).SerializeAsString());
       for (int i = 0; i < 300; ++i) {
         const auto to = static_cast<net::Rank>(random.below(3));
         context.endpoint.send(to, static_cast<net::Tag>(random.below(6)), random_bytes(random));
@@ -237,7 +239,7 @@ std::vector<std::string_view> all_strategies() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Garbage, testing::ValuesIn(all_strategies()),
+INSTANTIATE_TEST_SUITE_P(Strategies, Garbage, ::testing::ValuesIn(all_strategies()),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -23,8 +23,8 @@
 namespace mangrove::train {
 namespace {
 
-struct Synchronous : testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Strategies, Synchronous, testing::Values("gpipe", "one_f_one_b"),
+struct Synchronous : ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Strategies, Synchronous, ::testing::Values("gpipe", "one_f_one_b"),
                          [](const auto& test) { return test.param; });
 
 TEST_P(Synchronous, EqualsOneDevice) {
@@ -66,17 +66,17 @@ TEST_P(Synchronous, HoldsNoMoreMicroBatchesThanTheSchedule) {
     EXPECT_EQ(stages[s]["in_flight"], GetParam() == "gpipe" ? 4 : 3 - static_cast<int>(s));
 }
 
-struct Pipeline : testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Strategies, Pipeline, testing::Values("gpipe", "one_f_one_b", "pipedream"),
+struct PipelineStrategy : ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Strategies, PipelineStrategy, ::testing::Values("gpipe", "one_f_one_b", "pipedream"),
                          [](const auto& test) { return test.param; });
 
-TEST_P(Pipeline, IsDeterministic) {
+TEST_P(PipelineStrategy, IsDeterministic) {
   TrainJob job = pipeline_job(GetParam());
   job.set_epochs(2);
   EXPECT_EQ(trained_parameters(train(job, 3)), trained_parameters(train(job, 3)));
 }
 
-TEST_P(Pipeline, RecomputationChangesNoBit) {
+TEST_P(PipelineStrategy, RecomputationChangesNoBit) {
   TrainJob job = pipeline_job(GetParam());
   job.set_model(encode_onnx(residual_graph(true)));
   job.set_recompute("never");
@@ -87,7 +87,7 @@ TEST_P(Pipeline, RecomputationChangesNoBit) {
   EXPECT_EQ(states_of(kept), states_of(recomputed));
 }
 
-TEST_P(Pipeline, Learns) {
+TEST_P(PipelineStrategy, Learns) {
   TrainJob job = pipeline_job(GetParam(), 600);
   job.set_epochs(4);
   const RoleWorld::Outcome outcome = train(job, 3);
@@ -95,7 +95,7 @@ TEST_P(Pipeline, Learns) {
   EXPECT_GT(json_number(outcome.result(), "accuracy"), 0.75) << outcome.result();
 }
 
-TEST_P(Pipeline, CutsByMeasuredTimes) {
+TEST_P(PipelineStrategy, CutsByMeasuredTimes) {
   TrainJob job = pipeline_job(GetParam());
   job.set_cut("measured");
   job.set_stages(3);
@@ -113,7 +113,7 @@ RoleWorld::Role node_of_speed(const TrainJob& job, double flops_per_s) {
   };
 }
 
-TEST_P(Pipeline, ASlowerNodeGetsASmallerStage) {
+TEST_P(PipelineStrategy, ASlowerNodeGetsASmallerStage) {
   TrainJob job = pipeline_job(GetParam());
   job.set_cut("measured");
   job.set_stages(3);
@@ -137,7 +137,7 @@ TEST_P(Pipeline, ASlowerNodeGetsASmallerStage) {
   EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(on_one_device(job))), 1e-5);
 }
 
-TEST_P(Pipeline, ANodeThatComesLaterIsMeasuredToo) {
+TEST_P(PipelineStrategy, ANodeThatComesLaterIsMeasuredToo) {
   TrainJob job = pipeline_job(GetParam());
   job.set_cut("measured");
   job.set_epochs(3);
@@ -154,7 +154,7 @@ TEST_P(Pipeline, ANodeThatComesLaterIsMeasuredToo) {
   EXPECT_TRUE(has_come);
 }
 
-TEST_P(Pipeline, CutsWhereItIsTold) {
+TEST_P(PipelineStrategy, CutsWhereItIsTold) {
   TrainJob job = pipeline_job(GetParam());
   job.set_cut("behind(relu,conv2)");
   const RoleWorld::Outcome outcome = train(job, 4);  // one of them is spare
@@ -165,7 +165,7 @@ TEST_P(Pipeline, CutsWhereItIsTold) {
   EXPECT_EQ(stages[1]["operators"], (std::vector<std::string>{"pool", "conv2"}));
 }
 
-TEST_P(Pipeline, GoesOnFromEveryCheckpointBitForBit) {
+TEST_P(PipelineStrategy, GoesOnFromEveryCheckpointBitForBit) {
   TrainJob job = pipeline_job(GetParam());
   job.set_epochs(2);
   job.set_checkpoint_every_s(1e-9);
@@ -181,7 +181,7 @@ TEST_P(Pipeline, GoesOnFromEveryCheckpointBitForBit) {
   }
 }
 
-TEST_P(Pipeline, SurvivesTheDeathOfAStageAtAnyMessage) {
+TEST_P(PipelineStrategy, SurvivesTheDeathOfAStageAtAnyMessage) {
   TrainJob job = pipeline_job(GetParam(), 36);
   job.set_model(encode_onnx(small_graph()));
   if (GetParam() != "pipedream") job.set_micro_batches(2);
@@ -201,7 +201,7 @@ TEST_P(Pipeline, SurvivesTheDeathOfAStageAtAnyMessage) {
   }
 }
 
-TEST_P(Pipeline, ASpareNodeTakesTheLostStage) {
+TEST_P(PipelineStrategy, ASpareNodeTakesTheLostStage) {
   TrainJob job = pipeline_job(GetParam());
   job.set_stages(2);
   RoleWorld world(4);
@@ -215,7 +215,7 @@ TEST_P(Pipeline, ASpareNodeTakesTheLostStage) {
   EXPECT_EQ(stages[1]["node"], "rank-3");
 }
 
-TEST_P(Pipeline, RefusesWhatItCannotDo) {
+TEST_P(PipelineStrategy, RefusesWhatItCannotDo) {
   const auto expect_refused = [&](void (*change)(TrainJob&), const std::string& why) {
     TrainJob job = pipeline_job(GetParam());
     change(job);

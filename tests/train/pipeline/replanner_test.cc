@@ -61,7 +61,7 @@ void pass(PipelineReplanner& revision, const std::vector<Seconds>& busy, Seconds
 }
 
 /// Two stages of two operators each on ranks 1 and 2; rank 3 has none.
-class TwoStages : public testing::Test {
+class TwoStages : public ::testing::Test {
  protected:
   const Graph graph_ = small_graph();
   const PipelineReplanner::Profiles profiles_ = {
@@ -235,8 +235,8 @@ TEST(StageLoadMeter, LeavesOutTheFirstMicroBatchOfANewStage) {
   EXPECT_TRUE(outcome.leader.ok());
 }
 
-class Replanner : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Strategies, Replanner, testing::Values("gpipe", "one_f_one_b", "pipedream"),
+class Replanner : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Strategies, Replanner, ::testing::Values("gpipe", "one_f_one_b", "pipedream"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST_P(Replanner, ANodeThatGetsSlowerGetsASmallerStage) {

@@ -8,8 +8,8 @@
 namespace mangrove::train {
 namespace {
 
-struct Replicas : testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Strategies, Replicas, testing::Values("gpipe", "one_f_one_b"),
+struct Replicas : ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Strategies, Replicas, ::testing::Values("gpipe", "one_f_one_b"),
                          [](const auto& test) { return test.param; });
 
 TEST_P(Replicas, EqualOneDevice) {

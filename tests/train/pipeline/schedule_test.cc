@@ -12,14 +12,15 @@ namespace {
 using Counts = std::vector<std::int64_t>;
 
 /// "F0 F1 B0 U ...".
-std::string text(const std::vector<Action>& actions) {
-  std::string text;
+std::string schedule_text(const std::vector<Action>& actions) {
+  std::string schedule_text;
   for (const Action& action : actions) {
     const std::string number = std::to_string(action.micro_batch);
     const bool is_update = action.kind == Action::Kind::update;
-    text += (text.empty() ? "" : " ") + (is_update ? "U" : (action.kind == Action::Kind::forward ? "F" : "B") + number);
+    schedule_text += (schedule_text.empty() ? "" : " ") +
+                     (is_update ? "U" : (action.kind == Action::Kind::forward ? "F" : "B") + number);
   }
-  return text;
+  return schedule_text;
 }
 
 /// Stage s of so many, of one device each.
@@ -41,12 +42,13 @@ std::vector<StageWorkload> workloads(Schedule schedule, const std::vector<std::s
 }
 
 TEST(Schedule, IsThatOfThePapers) {
-  EXPECT_EQ(text(gpipe_schedule(width(0, 3), Counts{3, 2})), "F0 F1 F2 B0 B1 B2 U F3 F4 B3 B4 U");
-  EXPECT_EQ(text(one_f_one_b_schedule(width(0, 3), Counts{4})), "F0 F1 F2 B0 F3 B1 B2 B3 U");
-  EXPECT_EQ(text(one_f_one_b_schedule(width(2, 3), Counts{3, 1})), "F0 B0 F1 B1 F2 B2 U F3 B3 U");
-  EXPECT_EQ(text(one_f_one_b_schedule(width(0, 4), Counts{2})), "F0 F1 B0 B1 U");
-  EXPECT_EQ(text(pipedream_schedule(width(0, 3), Counts{1, 1, 1, 1, 1})), "F0 F1 F2 B0 U F3 B1 U F4 B2 U B3 U B4 U");
-  EXPECT_EQ(text(pipedream_schedule(width(2, 3), Counts{1, 1})), "F0 B0 U F1 B1 U");
+  EXPECT_EQ(schedule_text(gpipe_schedule(width(0, 3), Counts{3, 2})), "F0 F1 F2 B0 B1 B2 U F3 F4 B3 B4 U");
+  EXPECT_EQ(schedule_text(one_f_one_b_schedule(width(0, 3), Counts{4})), "F0 F1 F2 B0 F3 B1 B2 B3 U");
+  EXPECT_EQ(schedule_text(one_f_one_b_schedule(width(2, 3), Counts{3, 1})), "F0 B0 F1 B1 F2 B2 U F3 B3 U");
+  EXPECT_EQ(schedule_text(one_f_one_b_schedule(width(0, 4), Counts{2})), "F0 F1 B0 B1 U");
+  EXPECT_EQ(schedule_text(pipedream_schedule(width(0, 3), Counts{1, 1, 1, 1, 1})),
+            "F0 F1 F2 B0 U F3 B1 U F4 B2 U B3 U B4 U");
+  EXPECT_EQ(schedule_text(pipedream_schedule(width(2, 3), Counts{1, 1})), "F0 B0 U F1 B1 U");
 }
 
 TEST(Schedule, HoldsNoMoreThanItMay) {
@@ -156,8 +158,8 @@ TEST(Deal, ReplicasHoldTheMicroBatchesOfTheirStageBetweenThem) {
   const Counts counts = {8};
   const auto all = one_f_one_b_schedule({.devices = 2, .behind = 2}, counts);
   const auto owners = deal(counts, std::vector<double>{1, 1});
-  EXPECT_EQ(text(actions_of(all, owners, 0)), "F0 F2 B0 F4 B2 F6 B4 B6 U");
-  EXPECT_EQ(text(actions_of(all, owners, 1)), "F1 F3 B1 F5 B3 F7 B5 B7 U");
+  EXPECT_EQ(schedule_text(actions_of(all, owners, 0)), "F0 F2 B0 F4 B2 F6 B4 B6 U");
+  EXPECT_EQ(schedule_text(actions_of(all, owners, 1)), "F1 F3 B1 F5 B3 F7 B5 B7 U");
   EXPECT_EQ(most_in_flight(actions_of(all, owners, 1)), 2);
 }
 

@@ -13,20 +13,20 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kSamples = 200;
+constexpr std::int64_t kShardedDataSamples = 200;
 
 /// Glyphs as shards of about 25 samples.
 struct ShardedData : ::testing::Test {
   ShardedData() {
     for (const data::Split split : {data::Split::train, data::Split::test}) {
-      const auto glyphs = data::first_samples(data::make_glyphs(split), kSamples);
+      const auto glyphs = data::first_samples(data::make_glyphs(split), kShardedDataSamples);
       const auto packed =
           data::write_shards(*glyphs, split, folder.path(), {.shard_bytes = 10'000, .compress = true}, [](auto) {}, {});
       EXPECT_TRUE(packed.ok() && packed->shards >= 5);
     }
   }
   TrainJob job() const {
-    TrainJob sharded = small_job(kSamples);
+    TrainJob sharded = small_job(kShardedDataSamples);
     sharded.set_data("shards:" + folder.path().string());
     return sharded;
   }
@@ -34,7 +34,7 @@ struct ShardedData : ::testing::Test {
 };
 
 TEST_F(ShardedData, TrainsTheSameNetworkWithAndWithoutShardsAndCache) {
-  const auto expected = train(small_job(kSamples), 2);
+  const auto expected = train(small_job(kShardedDataSamples), 2);
   ASSERT_TRUE(expected.leader.ok());
   for (const Bytes cache : {Bytes{0}, Bytes{40'000}, Bytes{64'000'000}}) {
     TrainJob sharded = job();
@@ -59,7 +59,7 @@ TEST_F(ShardedData, AWindowOfTheShardsHasEverySampleOnce) {
 }
 
 TEST_F(ShardedData, AWindowIsForDataInShards) {
-  TrainJob plain = small_job(kSamples);
+  TrainJob plain = small_job(kShardedDataSamples);
   plain.set_shuffle("window(50)");
   const auto outcome = train(plain, 1);
   ASSERT_FALSE(outcome.leader.ok());
@@ -82,7 +82,7 @@ TEST_F(ShardedData, TheCacheIsWithinTheJobsMemory) {
   EXPECT_EQ(share_of_cache(50'000, *shards), 50'000);
   const Bytes all = share_of_cache(1'000'000'000'000, *shards);
   EXPECT_LT(all, 1'000'000) << "all samples";
-  EXPECT_GT(all, kSamples * 784 * 4);
+  EXPECT_GT(all, kShardedDataSamples * 784 * 4);
   EXPECT_EQ(share_of_cache(50'000, *data::make_glyphs(data::Split::train)), 0) << "nothing is decoded";
 }
 
