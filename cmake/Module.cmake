@@ -53,9 +53,10 @@ function(mangrove_precompile target)  # target, further headers; without any, it
   endif()
 endfunction()
 
-# Several sources of a module, or of its tests, are compiled as one (a unity build), which takes much less time. So the functions and
-# constants in their anonymous namespaces must have different names; folders of things that are alike are left apart.
-# -DMANGROVE_UNITY=0 compiles each source alone, which is faster for somebody who changes one file again and again.
+# Several sources of a module, or of its tests, are compiled as one (a unity build), which takes much less time. So the
+# functions and constants in their anonymous namespaces must have different names; folders of things that are alike are
+# left apart. -DMANGROVE_UNITY=0 compiles each source alone, which is faster for somebody who changes one file again and
+# again.
 set(MANGROVE_UNITY 8 CACHE STRING "sources that are compiled as one; 0: none")
 function(mangrove_join target)  # target, files and folders that are left apart
   if(MANGROVE_UNITY GREATER 1)

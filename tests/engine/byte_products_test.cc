@@ -11,7 +11,7 @@
 #include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
-#include "mangrove/engine/onednn/onednn_backend.h"
+#include "mangrove/engine/onednn/byte_support.h"
 
 namespace mangrove {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/engine/gradient_check.h"
 #include "tests/engine/operator_samples.h"
 
-#include "mangrove/engine/onednn/onednn_backend.h"
+#include "mangrove/engine/onednn/byte_support.h"
 
 namespace mangrove {
 namespace {
