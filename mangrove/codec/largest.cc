@@ -12,11 +12,11 @@ namespace mangrove::codec {
 namespace {
 
 constexpr std::size_t kStride = 61;  // between samples: odd, so that no row length of a network is a multiple of it
-constexpr std::uint32_t kLeast = 1;  // of magnitude_bits other than zero's
+constexpr std::uint32_t kLeastMagnitude = 1;  // of magnitude_bits other than zero's
 
 /// Magnitudes between which the last of the largest lies, nearly always.
 struct Bounds {
-  std::uint32_t lower = kLeast, upper = ~std::uint32_t{0};
+  std::uint32_t lower = kLeastMagnitude, upper = ~std::uint32_t{0};
 };
 
 /// Judged by a sample. (Lin et al. 2018 select among what a sample's threshold leaves, too.)
@@ -36,7 +36,7 @@ Bounds sampled_bounds(std::span<const float> values, std::size_t count) {
   const double spread = 4 * std::sqrt(expected) + 4;
   Bounds bounds;
   if (expected + spread < static_cast<double>(sample.size()))
-    bounds.lower = std::max(nth_largest(expected + spread), kLeast);
+    bounds.lower = std::max(nth_largest(expected + spread), kLeastMagnitude);
   if (expected >= spread && expected - spread < static_cast<double>(end - sample.begin()))
     bounds.upper = nth_largest(expected - spread);
   return bounds;
@@ -92,7 +92,7 @@ std::vector<std::uint32_t> largest(std::span<const float> values, std::size_t co
   if (count == 0) return {};
   const Bounds bounds = sampled_bounds(values, count);
   std::vector<std::uint32_t> indices = reaching(values, bounds.lower);
-  if (indices.size() < count && bounds.lower > kLeast) indices = reaching(values, kLeast);
+  if (indices.size() < count && bounds.lower > kLeastMagnitude) indices = reaching(values, kLeastMagnitude);
   if (indices.size() <= count) return indices;
 
   Last last = last_of(values, indices, count, bounds.upper);

@@ -12,11 +12,11 @@ namespace mangrove::data {
 namespace {
 
 constexpr std::int64_t kFrames = 8, kMostFrames = 256;
-constexpr std::int64_t kMostValues = std::int64_t{1} << 26;  // of a sample: 256 MiB
-constexpr std::string_view kSuffixes[] = {".avi", ".mjpeg", ".mjpg"};
+constexpr std::int64_t kMostClipValues = std::int64_t{1} << 26;  // of a sample: 256 MiB
+constexpr std::string_view kClipSuffixes[] = {".avi", ".mjpeg", ".mjpg"};
 
 bool may_be_clip(const fs::path& path) {
-  return is_folder(path) || has_suffix(path, kSuffixes);
+  return is_folder(path) || has_suffix(path, kClipSuffixes);
 }
 
 /// A clip whose frames can be decoded in any order.
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec,
     return clip.frame(0);
   };
   MG_TRY(Shape frame, image_shape(spec, first_frame));
-  if (frame.elements() > kMostValues / frames)
+  if (frame.elements() > kMostClipValues / frames)
     return make_error(Code::invalid_argument, std::to_string(frames) + " frames of " + to_string(frame) +
                                                   " are too large for a sample: give a smaller 'size' or 'frames'");
   return std::shared_ptr<const Dataset>(std::make_shared<ClipFolder>(

@@ -14,14 +14,14 @@ constexpr RemoteFile kFiles[] = {
      1'648'877},
     {"t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2", 10'008, 4'542},
 };
-constexpr std::string_view kMirrors[] = {
+constexpr std::string_view kMnistMirrors[] = {
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
 };
 
 }  // namespace
 
-constinit const RemoteDataset kMnistFiles = {"mnist", kFiles, kMirrors};
+constinit const RemoteDataset kMnistFiles = {"mnist", kFiles, kMnistMirrors};
 
 Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& folder) {
   Result<std::shared_ptr<const Dataset>> dataset = open_idx(split, folder / "mnist", 10);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".shard";
 
-std::string split_name(Split split) {
+std::string shard_split(Split split) {
   return split == Split::train ? "train" : split == Split::validation ? "validation" : "test";
 }
 
@@ -144,7 +144,7 @@ class ShardWriter {
 
 /// errors: invalid_argument (no samples, or samples that are too large).
 Result<ShardHeader> header_of(const Dataset& dataset, Split split, const PackOptions& options) {
-  ShardHeader header{.split = split_name(split),
+  ShardHeader header{.split = shard_split(split),
                      .sample_shape = dataset.sample_shape(),
                      .classes = dataset.class_names(),
                      .title = dataset.title().empty() ? options.title : dataset.title()};
@@ -173,7 +173,7 @@ bool has_shards(const fs::path& folder) {
 Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const DataFolder& data) {
   MG_TRY(const fs::path folder, data.find(spec.path));
   const FileOpener open = data.opener();
-  MG_TRY(auto paths, list_shards(folder, split_name(split) + "-"));
+  MG_TRY(auto paths, list_shards(folder, shard_split(split) + "-"));
   if (paths.empty() && has_shards(folder)) return std::shared_ptr<const Dataset>();
   if (paths.empty()) return no_shards(folder);
   std::ranges::sort(paths, {}, [](const fs::path& path) { return std::pair(path.native().size(), path); });
@@ -182,7 +182,7 @@ Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Spli
     MG_TRY(ShardFile file, ShardFile::open(path, open));
     files.push_back(std::move(file));
   }
-  MG_RETURN_IF_ERROR(check_together(files, paths, split_name(split)));
+  MG_RETURN_IF_ERROR(check_together(files, paths, shard_split(split)));
   return std::shared_ptr<const Dataset>(std::make_shared<Shards>(std::move(files)));
 }
 

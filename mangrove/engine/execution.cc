@@ -75,7 +75,7 @@ auto timer(int threads) {
 }
 
 /// Bound steps in groups, each run on one slice of the batch after another (mostly one step, in one slice).
-struct Pass {
+struct BoundPass {
   struct Group {
     int slices = 1;
     std::vector<SlicedStep::Bound> steps = {};
@@ -157,8 +157,8 @@ struct Execution::Impl {
     }
   }
 
-  Pass bind(const std::vector<Program::PlacedStep>& steps) const {
-    Pass pass;
+  BoundPass bind(const std::vector<Program::PlacedStep>& steps) const {
+    BoundPass pass;
     for (const Program::PlacedStep& placed : steps) {
       if (placed.slices == 1 || placed.starts_group) pass.groups.push_back({.slices = placed.slices});
       if (placed.slices == 1) {
@@ -174,7 +174,7 @@ struct Execution::Impl {
   std::shared_ptr<Region> parameters = std::make_shared<Region>();  // perhaps others' too
   bool has_run = false;
   RandomState random = {};  // of the last forward pass
-  Pass forward, backward;
+  BoundPass forward, backward;
 };
 
 namespace {
@@ -291,7 +291,7 @@ void Execution::backward(const std::function<void(std::size_t)>& ready) {
   MG_CHECK(program_->options().mode == Mode::training);
   if (RandomState* state = impl_->random_state(*program_)) *state = impl_->random;
   program_->backend().prepare_thread(threads_);
-  for (const Pass::Group& group : impl_->backward.groups) {
+  for (const BoundPass::Group& group : impl_->backward.groups) {
     group.run();
     if (!ready) continue;
     for (const std::size_t parameter : group.ready) ready(parameter);

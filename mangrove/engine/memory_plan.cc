@@ -9,7 +9,7 @@
 namespace mangrove {
 namespace {
 
-Bytes round_up(Bytes bytes) {
+Bytes round_up_size(Bytes bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
@@ -35,12 +35,12 @@ MemoryPlan plan_memory(std::span<const BufferLife> buffers) {
   for (const std::size_t index : largest_first(buffers)) {
     const BufferLife& buffer = buffers[index];
     MG_CHECK(buffer.bytes >= 0 && buffer.first <= buffer.last);
-    const Bytes size = round_up(buffer.bytes);
+    const Bytes size = round_up_size(buffer.bytes);
     Bytes offset = 0;  // the lowest place not yet ruled out by a neighbour in time
     for (const std::size_t other : placed) {
       if (!alive_together(buffer, buffers[other])) continue;
       if (plan.offsets[other] >= offset + size) break;
-      offset = std::max(offset, plan.offsets[other] + round_up(buffers[other].bytes));
+      offset = std::max(offset, plan.offsets[other] + round_up_size(buffers[other].bytes));
     }
     plan.offsets[index] = offset;
     plan.total = std::max(plan.total, offset + size);

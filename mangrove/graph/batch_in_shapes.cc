@@ -9,7 +9,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Tensor vector_of(const Ints& values) {
+Tensor batch_shape(const Ints& values) {
   return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
@@ -38,14 +38,14 @@ std::optional<Tensor> reshape_target(const ShapeValue& value, const Shape& input
     if (value.elements[i].is_batch) batch = i;
     target.push_back(value.elements[i].is_batch ? 0 : value.elements[i].integer);
   }
-  if (*batch < input.rank() && input[*batch] == kBatch) return vector_of(target);
+  if (*batch < input.rank() && input[*batch] == kBatch) return batch_shape(target);
   if (const auto open = std::find(target.begin(), target.end(), -1); open != target.end()) {
     const std::optional<std::int64_t> size = size_beside_batch(target, *batch, input);
     if (!size) return std::nullopt;
     *open = *size;
   }
   target[*batch] = -1;
-  return vector_of(target);
+  return batch_shape(target);
 }
 
 // A Slice's ends: the batch is the end of the dimension that is the batch.
@@ -63,7 +63,7 @@ std::optional<Tensor> slice_ends(const ShapeValue& value, const OperatorInputs& 
     if (!input.is_symbolic() || axis != static_cast<std::int64_t>(*input.batch_axis())) return std::nullopt;
     ends.back() = std::numeric_limits<std::int64_t>::max();
   }
-  return vector_of(ends);
+  return batch_shape(ends);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace mangrove {
 namespace {
 
 // A pad or dimension beyond it would only overflow.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMostMoved = std::int64_t{1} << 40;
 
 // What exporters write for the end of a dimension of unknown size: the largest i32 or i64.
 constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int32_t>::max();
@@ -165,8 +165,8 @@ Result<PadGeometry::Mode> pad_mode(const Node& node) {
 
 // What a dimension becomes; -1 where that cannot be.
 std::int64_t padded(std::int64_t size, std::int64_t before, std::int64_t after, PadGeometry::Mode mode) {
-  if (std::max(std::abs(before), std::abs(after)) > kMostElements) return -1;
-  const std::int64_t most = mode == PadGeometry::Mode::reflect ? size - 1 : kMostElements;
+  if (std::max(std::abs(before), std::abs(after)) > kMostMoved) return -1;
+  const std::int64_t most = mode == PadGeometry::Mode::reflect ? size - 1 : kMostMoved;
   if (mode != PadGeometry::Mode::constant && std::max({before, after, std::int64_t{0}}) > (size == 0 ? 0 : most))
     return -1;
   return size + before + after;
@@ -241,7 +241,7 @@ Result<BlockGeometry> block_geometry(const Node& node, const Shape& data) {
   }
   const std::int64_t n = data[0], c = data[1], h = data[2], w = data[3];
   const bool fits =
-      block > 0 && block <= kMostElements &&
+      block > 0 && block <= kMostMoved &&
       (to_space ? block <= c && c % block == 0 && (c / block) % block == 0 : h % block == 0 && w % block == 0);
   if (!fits) {
     return make_error(Code::invalid_argument,

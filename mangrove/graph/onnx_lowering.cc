@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-Tensor vector_of(const Ints& values) {
+Tensor shape_tensor(const Ints& values) {
   return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
@@ -89,9 +89,9 @@ class Lowering {
     const auto axis = static_cast<std::int64_t>(*batch_input_->second.shape.batch_axis());
     std::vector<std::string> pieces;
     const auto begin = dims.begin() + static_cast<std::ptrdiff_t>(at);
-    if (at > 0) pieces.push_back(constant(node.name + ".before", vector_of({dims.begin(), begin})));
+    if (at > 0) pieces.push_back(constant(node.name + ".before", shape_tensor({dims.begin(), begin})));
     pieces.push_back(add(node, "Shape", {batch_input_->first}, {{"start", axis}, {"end", axis + 1}}));
-    if (at + 1 < dims.size()) pieces.push_back(constant(node.name + ".after", vector_of({begin + 1, dims.end()})));
+    if (at + 1 < dims.size()) pieces.push_back(constant(node.name + ".after", shape_tensor({begin + 1, dims.end()})));
     node.inputs[position] = add(node, "Concat", std::move(pieces), {{"axis", std::int64_t{0}}});
     parts_.nodes.push_back(std::move(node));
   }
@@ -106,17 +106,17 @@ class Lowering {
       return tensor;
     };
     const std::string grouped =
-        add(node, "Reshape", {node.inputs[0], constant(node.name + ".groups", vector_of({0, groups, -1}))});
+        add(node, "Reshape", {node.inputs[0], constant(node.name + ".groups", shape_tensor({0, groups, -1}))});
     const std::string normal =
         add(node, "InstanceNormalization",
             {grouped, constant(node.name + ".ones", filled(1)), constant(node.name + ".zeros", filled(0))},
             {{"epsilon", node.float_or("epsilon", 1e-5f)}});
     Ints dims = info.shape.dims();
     dims[0] = 0;  // the batch is dimension 0
-    const std::string restored = add(node, "Reshape", {normal, constant(node.name + ".shape", vector_of(dims))});
+    const std::string restored = add(node, "Reshape", {normal, constant(node.name + ".shape", shape_tensor(dims))});
     Ints after_channels;
     for (std::size_t i = 1; i + 1 < dims.size(); ++i) after_channels.push_back(static_cast<std::int64_t>(i));
-    const std::string axes = constant(node.name + ".axes", vector_of(after_channels));
+    const std::string axes = constant(node.name + ".axes", shape_tensor(after_channels));
     const std::string scaled = add(node, "Mul", {restored, add(node, "Unsqueeze", {node.inputs[1], axes})});
     const std::string bias = add(node, "Unsqueeze", {node.inputs[2], axes});
     parts_.nodes.push_back({node.name, "Add", {}, {scaled, bias}, node.outputs});

@@ -153,14 +153,14 @@ Status top_k(Upgrade& upgrade, Node& node) {
   return {};
 }
 
-struct Row {
+struct UpgradeRow {
   std::string_view op;
   std::int64_t before;  // files of older opsets need it
   Status (*upgrade)(Upgrade&, Node&);
 };
 
 // Applied in this order. Operators that only learnt new types or new optional parts need nothing.
-constexpr Row kRows[] = {
+constexpr UpgradeRow kUpgrades[] = {
     {"BatchNormalization", 14, batch_normalization},
     {"Clip", 11, clip},
     {"Dropout", 12, dropout},
@@ -181,7 +181,7 @@ constexpr Row kRows[] = {
 Status upgrade_opset(GraphParts& parts, std::int64_t from) {
   Upgrade upgrade(parts);
   for (Node& node : parts.nodes) {
-    for (const Row& row : kRows) {
+    for (const UpgradeRow& row : kUpgrades) {
       if (node.op == row.op && from < row.before) MG_RETURN_IF_ERROR(row.upgrade(upgrade, node));
     }
     if (const Operator* known = find_operator(node.op); known != nullptr) {

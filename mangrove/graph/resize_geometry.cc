@@ -14,7 +14,7 @@ namespace {
 using Tap = ResizeGeometry::Tap;
 using Taps = ResizeGeometry::Taps;
 
-constexpr double kMostElements = 1 << 20;  // of one dimension of the result
+constexpr double kMostResized = 1 << 20;  // of one dimension of the result
 
 struct Options {
   std::string transformation, mode, nearest_mode;
@@ -70,7 +70,7 @@ double coordinate(const Options& options, const Axis& axis, std::int64_t i) {
   return (x + 0.5) / axis.scale - 0.5;
 }
 
-std::int64_t nearest(const std::string& mode, double x) {
+std::int64_t nearest_index(const std::string& mode, double x) {
   const double below = std::floor(x), fraction = x - below;
   const bool up = fraction > 0 && (mode == "ceil" || (mode == "round_prefer_floor" && fraction > 0.5) ||
                                    (mode == "round_prefer_ceil" && fraction >= 0.5));
@@ -119,7 +119,7 @@ std::vector<Taps> taps_of(const Options& options, const Axis& axis) {
     if (is_cropped) {
       taps.emplace_back();
     } else if (options.mode == "nearest") {
-      const std::int64_t index = nearest(options.nearest_mode, x);
+      const std::int64_t index = nearest_index(options.nearest_mode, x);
       taps.push_back({{std::clamp<std::int64_t>(index, 0, axis.input - 1), 1.0}});
     } else {
       taps.push_back(weighted(options, axis, x));
@@ -158,7 +158,7 @@ Result<std::vector<Axis>> scaled_axes(const Shape& input, const Tensor* constant
       continue;
     }
     const double length = scales[i] * static_cast<double>(input[i]);
-    if (!(length >= 1 && length <= kMostElements) || input[i] == kBatch) {
+    if (!(length >= 1 && length <= kMostResized) || input[i] == kBatch) {
       return misfit(input, i, "scale " + std::to_string(scales[i]));
     }
     axes.push_back({input[i], static_cast<std::int64_t>(std::floor(length)), scales[i], length});
@@ -178,7 +178,7 @@ Result<std::vector<Axis>> sized_axes(const Shape& input, const Tensor* constant)
       axes.push_back({input[i], input[i], 1, static_cast<double>(input[i])});
       continue;
     }
-    if (sizes[i] < 1 || static_cast<double>(sizes[i]) > kMostElements || input[i] < 1) {
+    if (sizes[i] < 1 || static_cast<double>(sizes[i]) > kMostResized || input[i] < 1) {
       return misfit(input, i, "size " + std::to_string(sizes[i]));
     }
     const auto size = static_cast<double>(sizes[i]);

@@ -10,7 +10,7 @@ namespace {
 constexpr int kAsItIs = CMS_BINARY;  // ends of lines are not changed
 
 /// Answers that there is no password. Without this callback OpenSSL would ask for one on the terminal.
-int no_password(char*, int, int, void*) {
+int no_cms_password(char*, int, int, void*) {
   return -1;
 }
 
@@ -82,7 +82,7 @@ Result<SignedText> SignedText::parse(const std::string& signature) {
   if (signature.size() > kLongestSignature)
     return invalid("a signature of " + std::to_string(signature.size()) + " bytes, where " +
                    std::to_string(kLongestSignature) + " are the most");
-  const Owned<CMS_ContentInfo> cms(PEM_read_bio_CMS(reader(signature).get(), nullptr, no_password, nullptr));
+  const Owned<CMS_ContentInfo> cms(PEM_read_bio_CMS(reader(signature).get(), nullptr, no_cms_password, nullptr));
   if (!cms || OBJ_obj2nid(CMS_get0_type(cms.get())) != NID_pkcs7_signed)
     return invalid("this is no signature: signed data (CMS) in PEM form were expected");
   const STACK_OF(CMS_SignerInfo)* const infos = CMS_get0_SignerInfos(cms.get());

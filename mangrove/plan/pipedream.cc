@@ -11,7 +11,7 @@
 namespace mangrove::plan {
 namespace {
 
-constexpr std::string_view kBetween = " -- ";
+constexpr std::string_view kArrow = " -- ";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 struct ProfiledNode {
@@ -53,7 +53,7 @@ class Parser {
 
  private:
   Status add_node(const std::string& line) {
-    const auto first = line.find(kBetween), last = line.rfind(kBetween);
+    const auto first = line.find(kArrow), last = line.rfind(kArrow);
     ProfiledNode node;
     const bool good =
         first != std::string::npos && first < last && read_number(line, "forward_compute_time=", node.forward_ms) &&
@@ -65,7 +65,7 @@ class Parser {
                         "parameter_size=..': '" +
                             line + "'");
     node.id = line.substr(0, first);
-    node.name = line.substr(first + kBetween.size(), last - first - kBetween.size());
+    node.name = line.substr(first + kArrow.size(), last - first - kArrow.size());
     if (!ids_.emplace(node.id, nodes_.size()).second)
       return make_error(Code::invalid_argument, "there is a '" + node.id + "' already");
     nodes_.push_back(std::move(node));
@@ -73,9 +73,9 @@ class Parser {
   }
 
   Status add_edge(const std::string& line) {
-    const auto between = line.find(kBetween);
+    const auto between = line.find(kArrow);
     if (between == std::string::npos) return make_error(Code::invalid_argument, "not 'nodeA -- nodeB': '" + line + "'");
-    const auto from = ids_.find(line.substr(0, between)), to = ids_.find(line.substr(between + kBetween.size()));
+    const auto from = ids_.find(line.substr(0, between)), to = ids_.find(line.substr(between + kArrow.size()));
     if (from == ids_.end() || to == ids_.end())
       return make_error(Code::invalid_argument, "an edge of a node that is not there: '" + line + "'");
     nodes_[from->second].readers.push_back(to->second);

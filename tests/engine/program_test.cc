@@ -41,7 +41,7 @@ CompileOptions training(const std::string& backend, std::int64_t batch) {
 }
 
 // One step on inputs and output gradients of this seed: outputs and parameter gradients, plain.
-std::map<std::string, Tensor> run_step(Execution& execution, std::uint64_t seed) {
+std::map<std::string, Tensor> run_training_step(Execution& execution, std::uint64_t seed) {
   const Graph& graph = execution.program().graph();
   for (const auto& [name, info] : graph.inputs()) {
     const Tensor value = uniform_tensor(info.dtype, execution.program().placed_values().at(name).info.shape, seed++);
@@ -78,16 +78,16 @@ TEST_P(ProgramOnEveryBackend, TwoRunsAreBitEqual) {
   for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32)}) {
     const auto program = compile(graph, training(GetParam(), 5));
     const auto one = execute(program), other = execute(program);
-    const auto first = run_step(*one, 3);
-    run_step(*other, 8);  // nothing of an earlier run is left in the buffers
-    expect_equal(first, run_step(*other, 3), 0);
-    expect_equal(first, run_step(*one, 3), 0);
+    const auto first = run_training_step(*one, 3);
+    run_training_step(*other, 8);  // nothing of an earlier run is left in the buffers
+    expect_equal(first, run_training_step(*other, 3), 0);
+    expect_equal(first, run_training_step(*one, 3), 0);
   }
 }
 
 TEST_P(ProgramOnEveryBackend, BackwardAgainDoesNotAddUp) {
   const auto execution = execute(compile(branching_graph(DType::f32), training(GetParam(), 2)));
-  run_step(*execution, 1);
+  run_training_step(*execution, 1);
   const Tensor first = execution->gradient("shared.w");
   execution->forward();
   execution->backward();
@@ -100,7 +100,7 @@ TEST_P(ProgramOnEveryBackend, FusingChangesNoResult) {
     const auto fused = execute(compile(graph, options));
     options.fuse = false;
     const auto separate = execute(compile(graph, options));
-    expect_equal(run_step(*fused, 3), run_step(*separate, 3), 1e-4);
+    expect_equal(run_training_step(*fused, 3), run_training_step(*separate, 3), 1e-4);
   }
 }
 
@@ -124,7 +124,7 @@ TEST_P(ProgramOnEveryBackend, TrainingAndInferenceComputeTheSame) {
   for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32)}) {
     const auto trained = execute(compile(graph, training(GetParam(), 3)));
     const auto served = execute(compile(graph, {.batch = 3, .backend = GetParam()}));
-    const auto expected = run_step(*trained, 2), found = run_step(*served, 2);
+    const auto expected = run_training_step(*trained, 2), found = run_training_step(*served, 2);
     for (const auto& [name, tensor] : found) expect_equal({{name, tensor}}, {{name, expected.at(name)}}, 1e-5);
   }
 }
@@ -173,7 +173,7 @@ TEST_P(ProgramOnEveryBackend, ParametersComeBackAsTheyWereSet) {
 
 TEST_P(ProgramOnEveryBackend, ViewsAreTheParametersInGraphOrder) {
   const auto execution = execute(compile(tiny_lenet(DType::f32), training(GetParam(), 2)));
-  run_step(*execution, 1);
+  run_training_step(*execution, 1);
   const auto views = execution->parameters();
   const std::vector<std::string> names = execution->program().graph().parameters();
   ASSERT_EQ(views.size(), names.size());
@@ -221,10 +221,10 @@ TEST_P(ProgramOnEveryBackend, ExecutionsOfOneProgramRunAtOnce) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < kThreads; ++i) {
-      threads.emplace_back([&, i] { found[i] = run_step(*execute(program), i); });
+      threads.emplace_back([&, i] { found[i] = run_training_step(*execute(program), i); });
     }
   }
-  for (std::size_t i = 0; i < kThreads; ++i) expect_equal(found[i], run_step(*execute(program), i), 0);
+  for (std::size_t i = 0; i < kThreads; ++i) expect_equal(found[i], run_training_step(*execute(program), i), 0);
 }
 
 std::shared_ptr<const Program> compile_reversed(const Graph& graph, std::int64_t batch) {

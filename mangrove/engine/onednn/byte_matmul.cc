@@ -7,21 +7,21 @@ namespace mangrove::onednn {
 namespace {
 
 /// y [m, n] = x [m, k] w, of which w lies [k, n] or turned.
-struct Matrices {
+struct ByteMatrices {
   std::int64_t m, k, n;
   bool turned = false;
 };
 
-std::optional<Matrices> matrices_of(const Node& node, const ByteProduct& product) {
+std::optional<ByteMatrices> matrices_of(const Node& node, const ByteProduct& product) {
   const Shape &x = product.src.info.shape, &w = product.weights_shape;
   if (node.op == "Gemm") {
     const GemmGeometry g = gemm_geometry(node, x, w).value();
     if (g.transpose_a || g.alpha != 1 || g.beta != 1) return std::nullopt;
-    return Matrices{g.m, g.k, g.n, g.transpose_b};
+    return ByteMatrices{g.m, g.k, g.n, g.transpose_b};
   }
   const MatMulGeometry g = with_tall_a(matmul_geometry(x, w).value());
   if (g.stack.elements() != 1) return std::nullopt;
-  return Matrices{g.m, g.k, g.n};
+  return ByteMatrices{g.m, g.k, g.n};
 }
 
 }  // namespace

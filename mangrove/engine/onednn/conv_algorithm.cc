@@ -15,7 +15,7 @@ bool all_are(const Dims& dims, std::int64_t value) {
 /// smaller images are mostly padding of a tile.
 /// source: Lavin and Gray, Fast algorithms for convolutional neural networks, 2016: F(4x4, 3x3) and F(2x2, 3x3).
 bool winograd_pays(const ConvShape& conv) {
-  constexpr std::int64_t kBlock = 16, kLeastChannels = 32, kTile = 4;
+  constexpr std::int64_t kBlockedChannels = 16, kLeastChannels = 32, kTile = 4;
   if (conv.weights.size() != 4 || conv.weights[2] != 3 || conv.weights[3] != 3) return false;
   if (!all_are(conv.strides, 1) || !all_are(conv.dilations, 0)) return false;
   if (conv.dst[2] < kTile || conv.dst[3] < kTile) return false;
@@ -25,8 +25,9 @@ bool winograd_pays(const ConvShape& conv) {
   const std::int64_t pixels = conv.dst[0] * conv.dst[2] * conv.dst[3];
   const std::int64_t products = pixels * conv.weights[0] * conv.weights[1] * conv.weights[2] * conv.weights[3];
   if (pixels < kLeastPixels || products < kLeastProducts) return false;
-  return std::all_of(conv.weights.begin(), conv.weights.begin() + 2,
-                     [](std::int64_t channels) { return channels >= kLeastChannels && channels % kBlock == 0; });
+  return std::all_of(conv.weights.begin(), conv.weights.begin() + 2, [](std::int64_t channels) {
+    return channels >= kLeastChannels && channels % kBlockedChannels == 0;
+  });
 }
 
 /// A kernel multiplies the weights by as many pixels at once as lie side by side. Of an image of 2x2 pixels that is

@@ -7,15 +7,15 @@
 namespace mangrove::portable {
 namespace {
 
-using Mode = PadGeometry::Mode;
+using PadMode = PadGeometry::Mode;
 using Map = std::vector<std::int64_t>;
 
-Map pad_map(std::int64_t size, std::int64_t before, std::int64_t after, Mode mode) {
+Map pad_map(std::int64_t size, std::int64_t before, std::int64_t after, PadMode mode) {
   Map map;
   for (std::int64_t i = -before; i < size + after; ++i) {
     std::int64_t from = i;
-    if (mode == Mode::edge) from = std::clamp<std::int64_t>(i, 0, size - 1);
-    if (mode == Mode::reflect) from = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+    if (mode == PadMode::edge) from = std::clamp<std::int64_t>(i, 0, size - 1);
+    if (mode == PadMode::reflect) from = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
     map.push_back(from >= 0 && from < size ? from : AxisMaps::kNone);
   }
   return map;
