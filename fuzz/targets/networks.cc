@@ -47,6 +47,17 @@ void onnx(std::string_view bytes) {
   if (learn::check_trainable(*graph).ok()) run(*graph, Mode::training);
 }
 
+void onnx_outline(std::string_view bytes) {
+  const Result<OnnxOutline> outline = parse_onnx_outline(bytes);
+  if (!outline.ok() || operations(outline->graph) > kMostOperations) return;
+  for (const std::string_view backend : backend_names()) {
+    CompileOptions options;
+    options.batch = 2;
+    options.backend = backend;
+    static_cast<void>(Program::compile(outline->graph.without_weights(), options));
+  }
+}
+
 void onnx_tensor(std::string_view bytes) {
   static_cast<void>(parse_onnx_tensor(bytes));
 }

@@ -5,6 +5,7 @@
 namespace mangrove::fuzz {
 
 void onnx(std::string_view bytes);
+void onnx_outline(std::string_view bytes);
 void onnx_tensor(std::string_view bytes);
 
 }  // namespace mangrove::fuzz

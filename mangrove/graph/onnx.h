@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,5 +34,19 @@ Result<Tensor> parse_onnx_tensor(std::string_view bytes);
 std::string encode_onnx(const Graph& graph);
 /// Atomic: see write_file_atomically. errors: its own; out_of_range (the file would exceed 2 GiB).
 Status save_onnx(const Graph& graph, const fs::path& path);
+
+/// A network whose larger parameters are elsewhere, for those who need only some of them.
+struct OnnxOutline {
+  Graph graph;                                   // the parameters of `locations` are zeros that take up no memory
+  std::map<std::string, std::string> locations;  // by name of a parameter: where its elements are
+};
+
+/// As encode_onnx, with ONNX's external data: of each parameter of `least` bytes or more there are only its type, its
+/// shape and location(parameter).
+std::string encode_onnx_outline(const Graph& graph, Bytes least,
+                                const std::function<std::string(const Tensor& parameter)>& location);
+/// Of what encode_onnx_outline has written. errors: as parse_onnx; data_loss (a parameter without a location, or of an
+/// impossible size); resource_exhausted (more than 2 GiB of parameters).
+Result<OnnxOutline> parse_onnx_outline(std::string_view bytes);
 
 }  // namespace mangrove

@@ -194,6 +194,39 @@ Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
   return recognise_group_norms(std::move(graph));
 }
 
+// The parameters that are elsewhere are zeros, one for all of its size.
+Result<OnnxOutline> outline_of(OnnxFile read) {
+  constexpr Bytes kMostParameters = INT_MAX;  // a network of more cannot be written as ONNX
+  std::map<std::string, std::string> locations;
+  std::map<std::pair<DType, std::int64_t>, Tensor> zeros;
+  Bytes bytes = 0;
+  for (const onnx::TensorProto& proto : read.model.graph().initializer()) {
+    const std::string where = "initializer '" + proto.name() + "'";
+    Tensor tensor;
+    if (is_external(proto)) {
+      MG_TRY(ExternalTensor external, decode_external_tensor(proto).context(where));
+      bytes += external.shape.elements() * static_cast<Bytes>(size_of(external.dtype));
+      if (bytes > kMostParameters)
+        return make_error(Code::resource_exhausted,
+                          "the network has more than " + format_bytes(kMostParameters) + " of parameters");
+      locations[proto.name()] = std::move(external.location);
+      const auto [same, is_new] = zeros.try_emplace({external.dtype, external.shape.elements()});
+      if (is_new) same->second = Tensor(external.dtype, external.shape);
+      tensor = same->second.reshaped(std::move(external.shape));
+    } else {
+      MG_TRY(tensor, decode_tensor(proto).context(where));
+    }
+    if (!read.initializers.emplace(proto.name(), std::move(tensor)).second)
+      return make_error(Code::invalid_argument, where + " is defined twice");
+  }
+  read.model.mutable_graph()->clear_initializer();
+  MG_TRY(Graph graph, graph_of(std::move(read), {}));
+  for (const auto& [name, location] : locations)
+    if (!graph.initializers().contains(name))
+      return make_error(Code::data_loss, "initializer '" + name + "' is elsewhere, and no node reads it");
+  return OnnxOutline{std::move(graph), std::move(locations)};
+}
+
 // At most what read_onnx_file() takes.
 std::string rest_of(google::protobuf::io::ZeroCopyInputStream& stream) {
   std::string bytes;
@@ -210,6 +243,14 @@ Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
                                                 static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
   MG_TRY(OnnxFile read, read_onnx_file(stream, static_cast<Bytes>(bytes.size())));
   return graph_of(std::move(read), options);
+}
+
+Result<OnnxOutline> parse_onnx_outline(std::string_view bytes) {
+  OnnxFile read;
+  if (bytes.empty() || bytes.size() > INT_MAX ||
+      !read.model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return make_error(Code::data_loss, "not the outline of an ONNX model, or truncated");
+  return outline_of(std::move(read));
 }
 
 Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {

@@ -12,12 +12,14 @@
 namespace mangrove {
 namespace {
 
-using Proto = onnx::TensorProto;
+using onnx::TensorProto;
+
+constexpr const char* kLocation = "location";  // ONNX's key of external data
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
 // Elements that raw_data or the typed field of this kind holds.
-Result<std::size_t> elements_present(const Proto& proto, DType dtype) {
+Result<std::size_t> elements_present(const TensorProto& proto, DType dtype) {
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() % size_of(dtype) != 0) {
       return make_error(Code::data_loss, std::to_string(proto.raw_data().size()) +
@@ -41,8 +43,8 @@ Result<std::size_t> elements_present(const Proto& proto, DType dtype) {
   return std::size_t{0};
 }
 
-// The dimensions must hold exactly the elements that are there; nothing is allocated before that is known.
-Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
+// At most 2^40 elements, so that no number of bytes overflows.
+Result<Shape> possible_shape(const TensorProto& proto) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   constexpr int kMostDims = 64;
   if (proto.dims_size() > kMostDims)
@@ -50,15 +52,19 @@ Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
                       std::to_string(proto.dims_size()) + " dimensions, the most is " + std::to_string(kMostDims));
   const Shape shape(std::vector<std::int64_t>(proto.dims().begin(), proto.dims().end()));
   std::int64_t bound = 1;  // the product with 1 for 0, so that no partial product overflows either
-  bool empty = false;
   for (const std::int64_t dim : shape) {
     if (dim < 0 || (dim > 0 && bound > kMost / dim)) {
       return make_error(Code::data_loss, "impossible shape " + to_string(shape));
     }
     bound *= std::max<std::int64_t>(dim, 1);
-    empty = empty || dim == 0;
   }
-  const std::size_t expected = empty ? 0 : static_cast<std::size_t>(bound);
+  return shape;
+}
+
+// The dimensions must hold exactly the elements that are there; nothing is allocated before that is known.
+Result<Shape> checked_shape(const TensorProto& proto, std::size_t present) {
+  MG_TRY(Shape shape, possible_shape(proto));
+  const auto expected = static_cast<std::size_t>(shape.elements());
   if (expected != present) {
     return make_error(Code::data_loss, "shape " + to_string(shape) + " needs " + std::to_string(expected) +
                                            " elements, found " + std::to_string(present));
@@ -66,7 +72,7 @@ Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
   return shape;
 }
 
-Status copy_bytes_from_ints(const Proto& proto, Tensor& tensor) {
+Status copy_bytes_from_ints(const TensorProto& proto, Tensor& tensor) {
   for (int i = 0; i < proto.int32_data_size(); ++i) {
     const std::int32_t value = proto.int32_data(i);
     const bool is_signed = tensor.dtype() == DType::i8;
@@ -83,7 +89,7 @@ void copy_field(const Field& field, Tensor& tensor) {
   if (!field.empty()) std::memcpy(tensor.data(), field.data(), static_cast<std::size_t>(tensor.bytes()));
 }
 
-Status copy_elements(const Proto& proto, Tensor& tensor) {
+Status copy_elements(const TensorProto& proto, Tensor& tensor) {
   if (proto.has_raw_data()) {
     copy_field(proto.raw_data(), tensor);
     return {};
@@ -117,27 +123,27 @@ void normalise_booleans(Tensor& tensor) {
 }
 
 std::string type_name(std::int32_t data_type) {
-  const bool known = Proto::DataType_IsValid(data_type);
-  return known ? Proto::DataType_Name(static_cast<Proto::DataType>(data_type)) : std::to_string(data_type);
+  const bool known = TensorProto::DataType_IsValid(data_type);
+  return known ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)) : std::to_string(data_type);
 }
 
 }  // namespace
 
 Result<DType> decode_dtype(std::int32_t data_type) {
   switch (data_type) {
-    case Proto::FLOAT:
+    case TensorProto::FLOAT:
       return DType::f32;
-    case Proto::DOUBLE:
+    case TensorProto::DOUBLE:
       return DType::f64;
-    case Proto::INT32:
+    case TensorProto::INT32:
       return DType::i32;
-    case Proto::INT64:
+    case TensorProto::INT64:
       return DType::i64;
-    case Proto::UINT8:
+    case TensorProto::UINT8:
       return DType::u8;
-    case Proto::INT8:
+    case TensorProto::INT8:
       return DType::i8;
-    case Proto::BOOL:
+    case TensorProto::BOOL:
       return DType::boolean;
     default:
       return make_error(Code::unimplemented,
@@ -149,25 +155,25 @@ Result<DType> decode_dtype(std::int32_t data_type) {
 std::int32_t encode_dtype(DType dtype) {
   switch (dtype) {
     case DType::f32:
-      return Proto::FLOAT;
+      return TensorProto::FLOAT;
     case DType::f64:
-      return Proto::DOUBLE;
+      return TensorProto::DOUBLE;
     case DType::i32:
-      return Proto::INT32;
+      return TensorProto::INT32;
     case DType::i64:
-      return Proto::INT64;
+      return TensorProto::INT64;
     case DType::u8:
-      return Proto::UINT8;
+      return TensorProto::UINT8;
     case DType::i8:
-      return Proto::INT8;
+      return TensorProto::INT8;
     case DType::boolean:
-      return Proto::BOOL;
+      return TensorProto::BOOL;
   }
-  return Proto::UNDEFINED;
+  return TensorProto::UNDEFINED;
 }
 
-Result<Tensor> decode_tensor(const Proto& proto) {
-  if (proto.data_location() == Proto::EXTERNAL || proto.external_data_size() > 0) {
+Result<Tensor> decode_tensor(const TensorProto& proto) {
+  if (is_external(proto)) {
     return make_error(Code::unimplemented, "data in a separate file (external data) is not supported");
   }
   MG_TRY(const DType dtype, decode_dtype(proto.data_type()));
@@ -180,7 +186,29 @@ Result<Tensor> decode_tensor(const Proto& proto) {
   return tensor;
 }
 
-void encode_tensor(const Tensor& tensor, const std::string& name, Proto& proto) {
+bool is_external(const TensorProto& proto) {
+  return proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0;
+}
+
+Result<ExternalTensor> decode_external_tensor(const TensorProto& proto) {
+  MG_TRY(const DType dtype, decode_dtype(proto.data_type()));
+  MG_TRY(Shape shape, possible_shape(proto));
+  for (const auto& entry : proto.external_data())
+    if (entry.key() == kLocation) return ExternalTensor{dtype, std::move(shape), entry.value()};
+  return make_error(Code::data_loss, "external data without a location");
+}
+
+void encode_external_tensor(const Tensor& tensor, const std::string& name, std::string location, TensorProto& proto) {
+  for (const std::int64_t dim : tensor.shape()) proto.add_dims(dim);
+  proto.set_data_type(encode_dtype(tensor.dtype()));
+  proto.set_name(name);
+  proto.set_data_location(TensorProto::EXTERNAL);
+  auto& entry = *proto.add_external_data();
+  entry.set_key(kLocation);
+  entry.set_value(std::move(location));
+}
+
+void encode_tensor(const Tensor& tensor, const std::string& name, TensorProto& proto) {
   for (const std::int64_t dim : tensor.shape()) proto.add_dims(dim);
   proto.set_data_type(encode_dtype(tensor.dtype()));
   if (!name.empty()) proto.set_name(name);
@@ -188,7 +216,7 @@ void encode_tensor(const Tensor& tensor, const std::string& name, Proto& proto) 
 }
 
 Result<Tensor> parse_onnx_tensor(std::string_view bytes) {
-  Proto proto;
+  TensorProto proto;
   if (bytes.empty() || bytes.size() > INT_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return make_error(Code::data_loss, "not a tensor in ONNX's format, or truncated");
   }

@@ -12,6 +12,18 @@ std::int32_t encode_dtype(DType dtype);
 
 /// errors: as parse_onnx_tensor; the message does not name the tensor.
 Result<Tensor> decode_tensor(const onnx::TensorProto& proto);
+/// A tensor whose elements are elsewhere.
+struct ExternalTensor {
+  DType dtype;
+  Shape shape;
+  std::string location;
+};
+/// errors: data_loss (no location, an impossible size), unimplemented (a type that Tensor lacks).
+Result<ExternalTensor> decode_external_tensor(const onnx::TensorProto& proto);
+bool is_external(const onnx::TensorProto& proto);
+void encode_external_tensor(const Tensor& tensor, const std::string& name, std::string location,
+                            onnx::TensorProto& proto);
+
 void encode_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto);
 
 }  // namespace mangrove

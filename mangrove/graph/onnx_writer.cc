@@ -1,4 +1,6 @@
 #include <climits>
+#include <functional>
+#include <set>
 #include <string>
 
 #include "mangrove/base/check.h"
@@ -75,7 +77,9 @@ void encode_value_info(const std::string& name, const ValueInfo& info, onnx::Val
   }
 }
 
-onnx::ModelProto encode_model(const Graph& graph) {
+using EncodeInitializer = std::function<void(const std::string& name, const Tensor& tensor, onnx::TensorProto& proto)>;
+
+onnx::ModelProto encode_model(const Graph& graph, const EncodeInitializer& encode_initializer) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("mangrove");
@@ -84,7 +88,7 @@ onnx::ModelProto encode_model(const Graph& graph) {
   proto.set_name(graph.name());
   const GraphParts parts = lower_to_onnx(graph);
   for (const Node& node : parts.nodes) encode_node(node, *proto.add_node());
-  for (const auto& [name, tensor] : parts.initializers) encode_tensor(tensor, name, *proto.add_initializer());
+  for (const auto& [name, tensor] : parts.initializers) encode_initializer(name, tensor, *proto.add_initializer());
   for (const auto& [name, info] : graph.inputs()) encode_value_info(name, info, *proto.add_input());
   for (const std::string& name : graph.outputs()) encode_value_info(name, graph.value(name), *proto.add_output());
   for (const auto& [key, value] : graph.metadata()) {
@@ -95,12 +99,28 @@ onnx::ModelProto encode_model(const Graph& graph) {
   return model;
 }
 
+std::string serialized(const Graph& graph, const onnx::ModelProto& model) {
+  MG_CHECK_MSG(model.ByteSizeLong() <= INT_MAX, "graph '" + graph.name() + "' is larger than 2 GiB");
+  return model.SerializeAsString();
+}
+
 }  // namespace
 
 std::string encode_onnx(const Graph& graph) {
-  const onnx::ModelProto model = encode_model(graph);
-  MG_CHECK_MSG(model.ByteSizeLong() <= INT_MAX, "graph '" + graph.name() + "' is larger than 2 GiB");
-  return model.SerializeAsString();
+  return serialized(graph, encode_model(graph, [](const std::string& name, const Tensor& tensor, auto& proto) {
+                      encode_tensor(tensor, name, proto);
+                    }));
+}
+
+std::string encode_onnx_outline(const Graph& graph, Bytes least,
+                                const std::function<std::string(const Tensor& parameter)>& location) {
+  const std::vector<std::string> names = graph.parameters();
+  const std::set<std::string> parameters(names.begin(), names.end());
+  return serialized(graph, encode_model(graph, [&](const std::string& name, const Tensor& tensor, auto& proto) {
+                      if (tensor.bytes() < least || !parameters.contains(name))
+                        return encode_tensor(tensor, name, proto);
+                      encode_external_tensor(tensor, name, location(tensor), proto);
+                    }));
 }
 
 Status save_onnx(const Graph& graph, const fs::path& path) {
