@@ -70,6 +70,13 @@ Bytes resident_memory() {
   return kilobytes_after(text_of("/proc/self/status"), "VmRSS:");
 }
 
+Bytes needed_memory() {
+  constexpr Bytes kCodeAtWork = 16'000'000;
+  const std::string status = text_of("/proc/self/status");
+  return kilobytes_after(status, "RssAnon:") + kilobytes_after(status, "RssShmem:") +
+         std::min(kCodeAtWork, kilobytes_after(status, "RssFile:"));
+}
+
 Bytes peak_resident_memory() {
   return kilobytes_after(text_of("/proc/self/status"), "VmHWM:");
 }

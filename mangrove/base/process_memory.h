@@ -10,7 +10,10 @@ namespace mangrove {
 
 /// Memory of this process now, resident in RAM; 0 where the system does not say.
 Bytes resident_memory();
-/// The most that it was since the process began.
+/// Of that, what the system cannot take back while the process works: all but pages of files, of which 16 MB count, for
+/// the code at work.
+Bytes needed_memory();
+/// The most that resident_memory() was since the process began.
 Bytes peak_resident_memory();
 /// Gives the system back what was allocated and freed since, where the C library can do so. cost: a millisecond or so.
 void release_freed_memory();

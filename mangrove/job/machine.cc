@@ -68,6 +68,10 @@ Bytes Machine::resident_memory() const {
   return mangrove::resident_memory();
 }
 
+Bytes Machine::needed_memory() const {
+  return mangrove::needed_memory();
+}
+
 void Machine::release_freed_memory() {
   mangrove::release_freed_memory();
 }

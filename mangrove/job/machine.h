@@ -24,6 +24,7 @@ class Machine final : public Device {
   Seconds rationed() const override;
   Bytes memory() const override;
   Bytes resident_memory() const override;
+  Bytes needed_memory() const override;
   void release_freed_memory() override;
   Bytes peak_memory(Bytes planned) const override;
   void charge(double) override {}
