@@ -24,6 +24,7 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/views.h"
 #include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/learn/replica.h"
@@ -126,7 +127,11 @@ Status add_networks(const InferSettings& settings, const infer::Strategy& strate
     if (has_views) MG_RETURN_IF_ERROR(add_view_thresholds(settings, graph, job).context("model " + path));
     const Graph whole = has_early_exits(graph) && !has_views ? without_early_exits(graph) : graph;
     MG_TRY(const Graph rewritten, rewritten_for_inference(whole, disabled).context("model " + path));
-    is_ensemble ? job.add_members(encode_onnx(rewritten)) : job.set_model(encode_onnx(rewritten));
+    if (is_ensemble) {
+      job.add_members(encode_onnx(rewritten));
+    } else {
+      MG_RETURN_IF_ERROR(infer::set_network(rewritten, job).context("model " + path));
+    }
   }
   return {};
 }

@@ -25,7 +25,7 @@ std::string line(std::string_view name, const std::string& network, const std::s
 }
 
 std::string text_of(const infer::InferJob& job) {
-  std::string text = line("model", job.model(), job.model_sha256());
+  std::string text = line("model", job.model(), job.model_sha256()) + line("outline", job.outline(), "");
   for (const std::string& member : job.members()) text += line("member", identity::sha256(member));
   for (const std::string& sha256 : job.member_sha256()) text += line("member", sha256);
   return text;

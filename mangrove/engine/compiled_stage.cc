@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/multiply_adds.h"
 
 namespace mangrove {
 
 Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph, std::size_t first, std::size_t last,
-                                                             const CompiledStageOptions& options) {
+                                                             const CompiledStageOptions& options,
+                                                             const LoadParameters& load) {
   std::unique_ptr<CompiledStage> stage(new CompiledStage);
   stage->options_ = options;
   MG_TRY(const Graph slice, graph.slice(first, last));
@@ -47,7 +47,7 @@ Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph,
                                                                   .threads = options.threads,
                                                                   .timing_only = options.timing_only}));
   MG_TRY(stage->execution_, Execution::create(std::move(program), options.threads));
-  MG_RETURN_IF_ERROR(load_parameters(*stage->execution_, slice));
+  MG_RETURN_IF_ERROR(load(*stage->execution_, slice));
   return stage;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "mangrove/engine/execution.h"
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove {
@@ -19,13 +21,18 @@ struct CompiledStageOptions {
   bool timing_only = false;  // CompileOptions::timing_only
 };
 
+/// Sets the parameters of an execution of this part of a graph. errors: of whoever does it.
+using LoadParameters = std::function<Status(Execution& execution, const Graph& part)>;
+
 /// Operators [first, last) of a graph, compiled for one node.
 /// threads: one at a time.
 class CompiledStage {
  public:
-  /// errors: those of Graph::slice and Program::compile; unimplemented (a value at the cut that is not f32: names it).
+  /// load: if the graph's own parameters are not the ones to load. errors: those of Graph::slice, Program::compile and
+  /// `load`; unimplemented (a value at the cut that is not f32: names it).
   static Result<std::unique_ptr<CompiledStage>> create(const Graph& graph, std::size_t first, std::size_t last,
-                                                       const CompiledStageOptions& options);
+                                                       const CompiledStageOptions& options,
+                                                       const LoadParameters& load = load_parameters);
 
   /// Floating-point operations of the matrix products of a run, which computes micro_batch samples: see multiply_adds.
   double flops() const { return flops_; }

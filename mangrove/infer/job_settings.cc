@@ -29,6 +29,8 @@ Status check_job(const InferJob& job) {
   if (spot_checks && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "trust: spot checks are of strategy 'pipeline', and '" + job.strategy() + "' has none");
+  if (job.baseline() != kAutoBaseline && job.baseline() != kNoBaseline)
+    return make_error(Code::invalid_argument, "baseline: '" + job.baseline() + "' is neither auto nor off");
   return check_activations(job.activations());
 }
 

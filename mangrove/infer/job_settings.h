@@ -6,6 +6,10 @@
 
 namespace mangrove::infer {
 
+/// Values of the key `baseline`.
+constexpr const char* kAutoBaseline = "auto";
+constexpr const char* kNoBaseline = "off";
+
 /// errors: not_found (an unknown strategy), invalid_argument (a value that makes no sense: names the key, the value and
 /// what is allowed).
 Status check_job(const InferJob& job);

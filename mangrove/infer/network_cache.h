@@ -8,19 +8,20 @@
 
 namespace mangrove::infer {
 
-/// The networks that this device has received, as ONNX files in a folder. Each file is named after its SHA-256.
+/// What this device has received in a folder: networks as ONNX files, or weights. Each file is named after its SHA-256.
 /// threads: one at a time.
 class NetworkCache {
  public:
   static constexpr Bytes kMost = 2'000'000'000;
 
   /// See FileCache.
-  explicit NetworkCache(fs::path folder, Bytes most = kMost) : files_(std::move(folder), ".onnx", most) {}
+  NetworkCache(fs::path folder, std::string extension, Bytes most = kMost)
+      : files_(std::move(folder), std::move(extension), most) {}
 
-  /// The network with this SHA-256. Nothing: it is not there. A file whose contents do not have its SHA-256 is removed.
+  /// The file with this SHA-256. Nothing: it is not there. A file whose contents do not have its SHA-256 is removed.
   std::optional<std::string> find(const std::string& sha256) const;
   /// errors: those of FileCache::keep.
-  Status keep(const std::string& sha256, std::string_view network) const { return files_.keep(sha256, network); }
+  Status keep(const std::string& sha256, std::string_view content) const { return files_.keep(sha256, content); }
 
  private:
   const FileCache files_;

@@ -8,6 +8,9 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/data/data_folder.h"
 #include "mangrove/data/sha256.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/graph/wide_layers.h"
+#include "mangrove/infer/strategy_row.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/privacy/split.h"
@@ -25,6 +28,10 @@ constexpr int kAttempts = 3;
 bool is_sha256(const std::string& text) {
   return text.size() == 64 &&
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::string_view bytes_of(const Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
 bool ends_job(const net::Message& message) {
@@ -89,6 +96,22 @@ class Incoming {
 
 }  // namespace
 
+Status set_network(const Graph& network, InferJob& job) {
+  constexpr Bytes kLeastWeights = KiB(16);  // smaller ones are not worth a message of their own
+  constexpr std::size_t kMostOutline = 8'000'000;
+  MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
+  if (!strategy->takes_requests) {
+    job.set_model(encode_onnx(network));
+    return {};
+  }
+  MG_TRY(const Graph parts, split_wide_layers(network, kWidestLayer));
+  job.set_model(encode_onnx(parts));
+  std::string outline =
+      encode_onnx_outline(parts, kLeastWeights, [](const Tensor& weights) { return data::sha256(bytes_of(weights)); });
+  if (outline.size() <= kMostOutline) job.set_outline(std::move(outline));
+  return {};
+}
+
 InferJob without_networks(InferJob job) {
   if (!job.model().empty()) job.set_model_sha256(data::sha256(job.model()));
   for (const std::string& member : job.members()) job.add_member_sha256(data::sha256(member));
@@ -108,31 +131,42 @@ InferJob without_networks(InferJob job) {
 }
 
 NetworkServer::NetworkServer(const InferJob& job) {
-  if (!job.model().empty()) by_sha256_[data::sha256(job.model())] = &job.model();
+  if (!job.model().empty()) by_sha256_[data::sha256(job.model())] = job.model();
   for (const std::string& member : job.members()) {
     const std::string sha256 = data::sha256(member);
-    by_sha256_[sha256] = &member;
+    by_sha256_[sha256] = member;
     if (!job.tiers().empty()) of_tiers_.push_back(sha256);
   }
+}
+
+void NetworkServer::serve_weights(const Graph& network) {
+  for (const std::string& name : network.parameters()) weights_.push_back(network.initializers().at(name));
+  are_named_ = false;
+}
+
+void NetworkServer::name_weights() {
+  for (const Tensor& weights : weights_) by_sha256_[data::sha256(bytes_of(weights))] = bytes_of(weights);
+  are_named_ = true;
 }
 
 void NetworkServer::grant(net::Rank rank, std::size_t tier) {
   of_nodes_[rank] = of_tiers_.at(tier);
 }
 
-Result<const std::string*> NetworkServer::find(net::Rank rank, const NeedNetwork& need) const {
+Result<std::string_view> NetworkServer::find(net::Rank rank, const NeedNetwork& need) {
+  if (!are_named_ && !by_sha256_.contains(need.sha256())) name_weights();
   const auto found = by_sha256_.find(need.sha256());
   if (found == by_sha256_.end()) return make_error(Code::invalid_argument, "the job has no such network");
   const auto granted = of_nodes_.find(rank);
   if (!of_tiers_.empty() && (granted == of_nodes_.end() || granted->second != need.sha256()))
     return make_error(Code::permission_denied, "it is not the network of this node's tier");
-  if (need.offset() < 0 || need.offset() >= std::ssize(*found->second))
+  if (need.offset() < 0 || need.offset() >= std::ssize(found->second))
     return make_error(Code::invalid_argument, "it has no part at " + std::to_string(need.offset()));
   return found->second;
 }
 
 Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
-  const Result<const std::string*> network = find(rank, need);
+  const Result<std::string_view> network = find(rank, need);
   NetworkPart part;
   part.set_sha256(need.sha256());
   part.set_offset(need.offset());
@@ -142,8 +176,8 @@ Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const Need
     return network.error();
   }
   const std::string_view body =
-      std::string_view(**network).substr(static_cast<std::size_t>(need.offset()), static_cast<std::size_t>(kPart));
-  part.set_size(std::ssize(**network));
+      network->substr(static_cast<std::size_t>(need.offset()), static_cast<std::size_t>(kPart));
+  part.set_size(std::ssize(*network));
   std::string payload = net::begin_payload(part.SerializeAsString(), body.size());
   payload += body;
   sent_ += std::ssize(body);
@@ -155,13 +189,13 @@ fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
   return context.data_folder.path().empty() ? fs::path() : context.data_folder.path() / data::kNetworksFolder;
 }
 
-Result<std::string> NetworkFetch::get(const std::string& sha256) {
+Result<std::string> NetworkFetch::get(const std::string& sha256, const NetworkCache& cache) {
   if (!is_sha256(sha256)) return make_error(Code::invalid_argument, "model: '" + sha256 + "' is no SHA-256");
-  if (std::optional<std::string> kept = cache_.find(sha256)) return std::move(*kept);
+  if (std::optional<std::string> kept = cache.find(sha256)) return std::move(*kept);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     MG_TRY(std::string network, receive(sha256));
     if (data::sha256(network) != sha256) continue;
-    const Status kept = cache_.keep(sha256, network);  // a full card is no reason not to work
+    const Status kept = cache.keep(sha256, network);  // a full card is no reason not to work
     if (!kept.ok()) log_warn("the network is not kept for the next time", {{"message", kept.error().message}});
     return network;
   }

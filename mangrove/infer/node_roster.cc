@@ -8,6 +8,7 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/job/sample_count.h"
+#include "mangrove/plan/layers.h"
 
 namespace mangrove::infer {
 namespace {
@@ -23,6 +24,8 @@ std::string data_of(const Hello& hello) {
   data.clear_cores();
   data.clear_threads();
   data.clear_cpu();
+  data.clear_memory();
+  data.clear_without_network();
   return data.SerializeAsString();
 }
 
@@ -142,6 +145,7 @@ void NodeRoster::take_hello(net::Rank rank, Hello hello) {
   hello.set_cores(std::max(1, hello.cores()));
   hello.set_threads(std::max(1, hello.threads()));
   if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) hello.set_cpu(hello.cores());
+  if (!plan::is_size(hello.memory())) hello.set_memory(0);
   hello.set_host(cut_short(hello.host()));
   job::Introduction said = introduction(hello);
   hellos_[rank] = std::move(hello);

@@ -56,6 +56,8 @@ class NodeRoster final : private job::Roster::Owner {
 
   /// In a job with tiers: lets the node have the network of its tier.
   void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }
+  /// Lets nodes have single weights of the job's network.
+  void serve_weights(const Graph& network) { networks_.serve_weights(network); }
   void send(net::Rank rank, const Command& command);
   /// Bytes of networks that were sent to nodes.
   Bytes model_bytes() const { return networks_.sent(); }

@@ -32,6 +32,12 @@ Result<std::string> WorkerRole::fetch_network(const std::string& sha256) {
   return network;
 }
 
+Result<std::string> WorkerRole::fetch_weights(const std::string& sha256) {
+  Result<std::string> weights = fetch_.get_weights(sha256);
+  if (!weights.ok() && weights.code() == Code::cancelled) end();
+  return weights;
+}
+
 void WorkerRole::say_hello(const Status& status) {
   FromNode message;
   Hello& hello = *message.mutable_hello();

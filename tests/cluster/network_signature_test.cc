@@ -85,6 +85,12 @@ TEST(NetworkSignature, NoOtherNetworkFits) {
   EXPECT_NE(changed(ensemble({"a", "b"}), ensemble({"b", "a"})), "");
   EXPECT_NE(changed(ensemble({"a", "b"}), ensemble({"a"})), "");
   EXPECT_NE(changed(ensemble({"a"}), inference("a")), "");
+  JobSpec with_outline = inference("a"), other_outline = inference("a");
+  with_outline.mutable_infer()->set_outline("o");
+  other_outline.mutable_infer()->set_outline("p");
+  EXPECT_NE(changed(with_outline, other_outline).find("outline"), std::string::npos);
+  EXPECT_NE(changed(with_outline, inference("a")), "");
+  EXPECT_EQ(why(*job_of_nodes(with_signature(with_outline, client))), "");
   JobSpec of_nodes = *job_of_nodes(with_signature(inference("a"), client));
   of_nodes.mutable_infer()->set_model_sha256(identity::sha256("b"));
   EXPECT_NE(why(of_nodes).find("found \"model: " + identity::sha256("b")), std::string::npos) << why(of_nodes);

@@ -213,7 +213,7 @@ TEST(NetworkServer, OfOtherJobsAreGivenToAll) {
 
 TEST(NetworkCache, KeepsWhatWasUsedLastWithinItsSize) {
   const mangrove::testing::TemporaryFolder folder;
-  const NetworkCache cache(folder.path(), /*most=*/25);
+  const NetworkCache cache(folder.path(), ".onnx", /*most=*/25);
   std::vector<std::string> networks;
   for (const char c : {'a', 'b', 'c'}) networks.emplace_back(10, c);
   const auto used_ago = [&](const std::string& network, int hours) {

@@ -23,6 +23,7 @@
 #include "mangrove/identity/identity.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/keys.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/serve/cluster_model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/model_repository.h"
@@ -174,7 +175,7 @@ Result<cluster::JobSpec> service_job(const ServeState& state, const Graph& graph
   cluster::JobSpec job;
   *job.mutable_infer() = state.cluster.job;
   MG_TRY(const Graph rewritten, rewritten_for_inference(graph, {}));
-  job.mutable_infer()->set_model(encode_onnx(rewritten));
+  MG_RETURN_IF_ERROR(infer::set_network(rewritten, *job.mutable_infer()));
   job.mutable_infer()->set_backend(state.model.backend);
   MG_RETURN_IF_ERROR(infer::check_job(job.infer()));
   job.set_nodes(static_cast<std::int32_t>(state.cluster.settings.nodes));

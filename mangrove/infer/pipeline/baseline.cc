@@ -29,7 +29,10 @@ Result<net::Rank> ask_one_node(const job::RoleContext& context, NodeRoster& node
                                const net::RankSet& first, Take take) {
   job::Requests requests(timeout);
   for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttempts * context.endpoint.size()); ++attempt) {
-    MG_TRY(const net::RankSet usable, nodes.wait_usable());
+    MG_TRY(net::RankSet usable, nodes.wait_usable());
+    std::erase_if(usable, [&](net::Rank rank) { return nodes.hello(rank).without_network(); });
+    if (usable.empty())
+      return make_error(Code::resource_exhausted, "single: no node has the memory for the whole network");
     const net::Rank rank = in_order_of(usable, first)[attempt % usable.size()];
     const std::uint64_t request = requests.add(rank, attempt, context.clock.now());
     Command command;

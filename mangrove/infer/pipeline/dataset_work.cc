@@ -14,6 +14,7 @@ DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t win
       micro_batches_(data.samples(), job.micro_batch(), window),
       first_sent_(micro_batches_.size()) {
   answers_.predictions.assign(static_cast<std::size_t>(samples_), -1);
+  answers_.truths.assign(static_cast<std::size_t>(samples_), -1);
   answers_.deliveries.assign(static_cast<std::size_t>(samples_), 0);
   answers_.latencies.resize(micro_batches_.size());
 }
@@ -42,8 +43,9 @@ bool DatasetWork::valid(const Predictions& predictions, Instant now) const {
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < classes_; };
   if (!micro_batches_.exists(predictions.micro_batch())) return false;
   if (predictions.missed()) return deadline_ > 0 && is_over(first_sent_[predictions.micro_batch()], deadline_, now);
-  return predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
-         std::ranges::all_of(predictions.classes(), is_class);
+  const std::int64_t count = micro_batches_.part(predictions.micro_batch()).count;
+  return predictions.classes_size() == count && predictions.truths_size() == count &&
+         std::ranges::all_of(predictions.classes(), is_class) && std::ranges::all_of(predictions.truths(), is_class);
 }
 
 StreamWork::Taken DatasetWork::look(const Predictions& predictions, Instant now) const {
@@ -81,6 +83,7 @@ void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predi
   for (std::int64_t i = 0; i < part.count; ++i) {
     const auto sample = static_cast<std::size_t>(part.begin + i);
     if (!is_missed) answers_.predictions[sample] = predictions->classes(static_cast<int>(i));
+    if (!is_missed) answers_.truths[sample] = predictions->truths(static_cast<int>(i));
     ++answers_.deliveries[sample];
   }
   if (is_missed) answers_.missed += part.count;

@@ -12,6 +12,7 @@ namespace mangrove::infer {
 /// The answers for the samples of a data set.
 struct Answers {
   std::vector<std::int32_t> predictions;          // per sample; -1: none, or too late
+  std::vector<std::int32_t> truths;               // per sample that has a prediction
   std::vector<std::int32_t> deliveries;           // per sample: how often an answer was written to `predictions`
   std::vector<std::optional<Seconds>> latencies;  // by micro-batch, from its first sending to its answer in time
   std::int64_t missed = 0;                        // samples whose deadline passed

@@ -20,6 +20,8 @@ struct DeviceProfile {
   std::vector<Bytes> operator_weights = {};    // parameters of each operator; empty: not known
   std::vector<Bytes> operator_memory = {};     // values and workspace while each operator runs
   Bytes process = 0;                           // memory of the process without kernels; 0: not known
+  Bytes needed = 0;                            // of it, what the system cannot take back
+  Bytes memory = 0;                            // the most that its process may use; 0: not limited
   bool was_kept = false;                       // the figures of the operators are from an earlier job
   BytesPerSecond rate = 0;                     // rate of its link; 0: not measured
   Seconds round_trip = 0;                      // round trip to a neighbour

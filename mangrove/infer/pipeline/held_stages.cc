@@ -26,22 +26,23 @@ std::string HeldStages::key(const Command& command, const StagePlace& place) {
 Status HeldStages::place(const Command& command, const Graph& graph) {
   const std::vector<std::uint32_t> order(command.order().begin(), command.order().end());
   MG_TRY(const Graph ordered, in_order(graph, order));
-  std::map<std::string, std::shared_ptr<CompiledStage>> held;
+  std::map<std::size_t, std::string> keys;  // of the stages that are here
   by_number_.clear();
   places_.assign(command.stages().begin(), command.stages().end());
-  for (std::size_t s = 0; s < places_.size(); ++s) {
-    if (std::ranges::count(places_[s].ranks(), rank_) == 0) continue;
-    const std::string own = key(command, places_[s]);
-    if (const auto found = by_key_.find(own); found != by_key_.end()) {
-      held[own] = found->second;
-    } else {
-      MG_TRY(held[own], CompiledStage::create(ordered, places_[s].first(), places_[s].last(), options_));
-      std::ranges::fill(held[own]->input(options_.micro_batch), 0.0f);
-      held[own]->run(options_.micro_batch);  // touches all memory before the time counts
+  for (std::size_t s = 0; s < places_.size(); ++s)
+    if (std::ranges::count(places_[s].ranks(), rank_) > 0) keys[s] = key(command, places_[s]);
+  std::erase_if(by_key_, [&](const auto& held) {
+    return std::ranges::none_of(keys, [&](const auto& mine) { return mine.second == held.first; });
+  });
+  for (const auto& [s, own] : keys) {
+    std::shared_ptr<CompiledStage>& stage = by_key_[own];
+    if (stage == nullptr) {
+      MG_TRY(stage, CompiledStage::create(ordered, places_[s].first(), places_[s].last(), options_, load_));
+      std::ranges::fill(stage->input(options_.micro_batch), 0.0f);
+      stage->run(options_.micro_batch);  // touches all memory before the time counts
     }
-    by_number_[s] = held[own];
+    by_number_[s] = stage;
   }
-  by_key_ = std::move(held);
   return {};
 }
 

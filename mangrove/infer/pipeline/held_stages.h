@@ -18,10 +18,12 @@ bool makes_sense(const Command& command, const Graph& graph, int ranks);
 /// threads: one at a time.
 class HeldStages {
  public:
-  HeldStages(CompiledStageOptions options, net::Rank rank) : options_(std::move(options)), rank_(rank) {}
+  /// load: gives stages their weights.
+  HeldStages(CompiledStageOptions options, net::Rank rank, LoadParameters load = load_parameters)
+      : options_(std::move(options)), rank_(rank), load_(std::move(load)) {}
 
-  /// Compiles stages that are new here, keeps those that it had before, and frees the others. errors: those of
-  /// CompiledStage::create and in_order.
+  /// Compiles stages that are new here, keeps those that it had before, and frees the others before that. errors: those
+  /// of CompiledStage::create and in_order.
   Status place(const Command& command, const Graph& graph);
 
   std::size_t size() const { return places_.size(); }  // stages of the whole placement
@@ -38,6 +40,7 @@ class HeldStages {
 
   const CompiledStageOptions options_;
   const net::Rank rank_;
+  const LoadParameters load_;
   std::vector<StagePlace> places_;
   std::map<std::string, std::shared_ptr<CompiledStage>> by_key_;
   std::map<std::size_t, std::shared_ptr<CompiledStage>> by_number_;

@@ -45,7 +45,8 @@ bool has_memory(const Profile& profile) {
   const int operators = profile.operator_seconds_size();
   return profile.operator_weights_size() == operators && profile.operator_memory_size() == operators &&
          std::ranges::all_of(profile.operator_weights(), plan::is_size) &&
-         std::ranges::all_of(profile.operator_memory(), plan::is_size) && plan::is_size(profile.process());
+         std::ranges::all_of(profile.operator_memory(), plan::is_size) && plan::is_size(profile.process()) &&
+         plan::is_size(profile.needed());
 }
 
 class Measuring {
@@ -116,6 +117,8 @@ class Measuring {
     measured.operator_weights = {profile.operator_weights().begin(), profile.operator_weights().end()};
     measured.operator_memory = {profile.operator_memory().begin(), profile.operator_memory().end()};
     measured.process = profile.process();
+    measured.needed = profile.needed();
+    measured.memory = hello.memory();
     measured.was_kept = profile.was_kept();
     nodes_.has_worked(rank);
     return true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mangrove/engine/program.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/pipeline/stage_worker.h"
@@ -18,5 +19,11 @@ namespace mangrove::infer {
 /// own clock, and nothing is kept. replica: a replica of the network. errors: those of Dataset::read.
 Result<Profile> profile_node(const InferJob& job, const job::RoleContext& context, learn::Replica& replica,
                              const SampleSource& source);
+
+/// Does the same on a node that has not the memory for the whole network: piece by piece, with any weights and samples,
+/// which take the same time. program: of the whole network, which is not executed. errors: those of profile_node,
+/// Graph::slice, Program::compile and Execution::create.
+Result<Profile> profile_pieces(const InferJob& job, const job::RoleContext& context, const Program& program,
+                               const SampleSource& source);
 
 }  // namespace mangrove::infer

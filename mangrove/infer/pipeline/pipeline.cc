@@ -1,5 +1,6 @@
 #include "mangrove/infer/pipeline/pipeline.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -27,25 +28,49 @@ struct Measured {
 Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_RETURN_IF_ERROR(check_cut(graph, job));
+  nodes.serve_weights(graph);
   MG_TRY(Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
   MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, job.answer_timeout_s()));
   return Measured{std::move(graph), std::move(data), std::move(devices)};
 }
 
+bool has_network(const NodeRoster& nodes, net::Rank rank) {
+  return !nodes.hello(rank).without_network();
+}
+
 Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                             const Measured& measured, const StagePlan& plan, StreamWork& work,
                             std::optional<SpotChecks>& checks, bool has_known) {
+  if (checks && !std::ranges::all_of(nodes.usable(), [&](net::Rank rank) { return has_network(nodes, rank); }))
+    return make_error(
+        Code::resource_exhausted,
+        "trust: spot checks find out whose answers are wrong by giving each device the whole network, and "
+        "some have not the memory for it");
   if (checks) MG_RETURN_IF_ERROR(check_trust(job, plan, nodes.usable().size(), has_known, reports));
   Replanner replanner(measured.graph, measured.devices, job);
   return stream_through(job, context, nodes, reports, work, plan, replanner, checks ? &*checks : nullptr);
 }
 
+/// Nothing: the job wants none, or no node has the memory for the whole network.
+Result<std::optional<Baseline>> find_baseline(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes,
+                                              Reports& reports, Measured& measured) {
+  const net::RankSet usable = nodes.usable();
+  const bool is_possible = std::ranges::any_of(usable, [&](net::Rank rank) { return has_network(nodes, rank); });
+  if (job.baseline() == kNoBaseline || !is_possible) return std::optional<Baseline>();
+  MG_TRY(Baseline baseline,
+         run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
+  const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
+  calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
+  return std::optional<Baseline>(std::move(baseline));
+}
+
 /// Known answers of a liar are good for nothing.
 Status redo_if_wrong(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                     const Measured& measured, const std::optional<SpotChecks>& checks, Baseline& baseline) {
-  if (!checks || !checks->record(baseline.rank).is_quarantined) return {};
-  reports.redone("single", baseline.rank);
+                     const Measured& measured, const std::optional<SpotChecks>& checks,
+                     std::optional<Baseline>& baseline) {
+  if (!checks || !baseline || !checks->record(baseline->rank).is_quarantined) return {};
+  reports.redone("single", baseline->rank);
   MG_TRY(baseline,
          run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
   return {};
@@ -60,18 +85,17 @@ void report_result(const InferJob& job, const NodeRoster& nodes, Reports& report
 
 Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Measured measured, measure(job, context, nodes, reports));
-  MG_TRY(Baseline baseline,
-         run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
-  const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
-  calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
+  MG_TRY(std::optional<Baseline> baseline, find_baseline(job, context, nodes, reports, measured));
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
   DatasetWork work(job, measured.data, window(job, plan), reports);
   std::optional<SpotChecks> checks = make_spot_checks(job, context);
-  if (checks) checks->know(baseline.rank, baseline.predictions, job.micro_batch());
-  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work, checks, true));
+  if (checks && baseline) checks->know(baseline->rank, baseline->predictions, job.micro_batch());
+  const bool has_known = baseline.has_value();
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work, checks, has_known));
   MG_RETURN_IF_ERROR(redo_if_wrong(job, context, nodes, reports, measured, checks, baseline));
-  PipelineResult result = pipeline_result(job, measured.data, baseline, plan, streamed, work.answers(), reports);
-  if (checks) result.trust = trust_report(job, *checks, true, streamed, reports);
+  PipelineResult result =
+      pipeline_result(job, measured.data, baseline ? &*baseline : nullptr, plan, streamed, work.answers(), reports);
+  if (checks) result.trust = trust_report(job, *checks, has_known, streamed, reports);
   report_result(job, nodes, reports, measured, streamed, std::move(result));
   return {};
 }

@@ -51,6 +51,18 @@ Replanner::Replanner(const Graph& graph, std::vector<DeviceProfile> measured, In
   job_.clear_model();
 }
 
+bool Replanner::has_room(const StagePlan& plan, std::span<const net::Rank> successors) const {
+  auto successor = successors.begin();
+  for (const StagePlan::Stage& stage : plan.stages) {
+    for (const StagePlan::Replica& replica : stage.replicas) {
+      const DeviceProfile device = profiles_of(devices_, {*successor++}).front();
+      const Bytes needed = replica.memory - (device.process - device.needed);
+      if (device.memory > 0 && needed > device.memory) return false;
+    }
+  }
+  return true;
+}
+
 StagePlan Replanner::whole_on_each(const net::RankSet& ranks) const {
   StagePlan plan;
   StagePlan::Stage& stage = plan.stages.emplace_back();

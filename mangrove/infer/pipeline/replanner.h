@@ -39,6 +39,10 @@ class Replanner {
   /// those of plan_stages.
   Result<StagePlan> plan(const net::RankSet& ranks) const { return plan_for(devices_, ranks); }
 
+  /// Whether each of these ranks, one for each replica of each stage in order, has as much memory as the plan predicts
+  /// for the rank that has the replica now.
+  bool has_room(const StagePlan& plan, std::span<const net::Rank> successors) const;
+
   /// The whole network on each of these ranks, whatever the job says of stages.
   StagePlan whole_on_each(const net::RankSet& ranks) const;
 

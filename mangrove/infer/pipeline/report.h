@@ -240,7 +240,8 @@ struct TrustReport {
   }
 };
 
-/// The result of a pipeline. The keys that compare it with one node are left out for frames that a client pushed.
+/// The result of a pipeline. The keys that compare it with one node are left out without a baseline, and for frames
+/// that a client pushed.
 struct PipelineResult {
   struct Activations {
     std::string encoding;

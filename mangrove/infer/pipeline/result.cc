@@ -67,25 +67,33 @@ void add_stream(const InferJob& job, const StagePlan& planned, const StreamResul
   result.stages = stage_reports(streamed, reports);
 }
 
+/// in_time: images that were answered.
+void compare(const Baseline& baseline, const Answers& answers, std::int64_t in_time, PipelineResult& result) {
+  std::int64_t agreeing = 0;
+  for (std::size_t i = 0; i < answers.predictions.size(); ++i)
+    agreeing += answers.predictions[i] == baseline.predictions[i] ? 1 : 0;
+  const double single = per_second(std::ssize(baseline.predictions), baseline.seconds);
+  result.single_images_per_s = single;
+  result.speedup = single > 0 ? result.all.images_per_s / single : 0;
+  result.agreement = in_time > 0 ? static_cast<double>(agreeing) / static_cast<double>(in_time) : 1;
+}
+
 }  // namespace
 
-PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline& baseline,
+PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
                                const StagePlan& planned, const StreamResult& streamed, const Answers& answers,
                                const Reports& reports) {
-  std::int64_t lost = 0, duplicated = 0, agreeing = 0;
-  for (std::size_t i = 0; i < answers.predictions.size(); ++i) {
-    lost += answers.deliveries[i] == 0 ? 1 : 0;
-    duplicated += std::max(0, answers.deliveries[i] - 1);
-    agreeing += answers.predictions[i] == baseline.predictions[i] ? 1 : 0;
+  std::int64_t lost = 0, duplicated = 0;
+  for (const std::int32_t times : answers.deliveries) {
+    lost += times == 0 ? 1 : 0;
+    duplicated += std::max(0, times - 1);
   }
-  const std::int64_t images = data.samples(), in_time = images - answers.missed;
-  const double rate = per_second(in_time, streamed.seconds), single = per_second(images, baseline.seconds);
+  const std::int64_t in_time = data.samples() - answers.missed;
   PipelineResult result;
-  result.all = result_of(job, data, baseline.truths, answers.predictions, streamed.seconds);
-  result.all.images_per_s = rate;
-  result.single_images_per_s = single;
-  result.speedup = single > 0 ? rate / single : 0;
-  result.agreement = in_time > 0 ? static_cast<double>(agreeing) / static_cast<double>(in_time) : 1;
+  result.all = result_of(job, data, baseline != nullptr ? baseline->truths : answers.truths, answers.predictions,
+                         streamed.seconds);
+  result.all.images_per_s = per_second(in_time, streamed.seconds);
+  if (baseline != nullptr) compare(*baseline, answers, in_time, result);
   result.lost = lost;
   result.duplicated = duplicated;
   result.missed = answers.missed;
@@ -94,7 +102,7 @@ PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Bas
     if (latency) latencies.push_back(*latency);
   result.latency = Latency(std::move(latencies));
   add_stream(job, planned, streamed, reports, result);
-  result.activations.changed_predictions = 1 - *result.agreement;
+  if (result.agreement) result.activations.changed_predictions = 1 - *result.agreement;
   return result;
 }
 

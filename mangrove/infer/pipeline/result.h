@@ -13,8 +13,8 @@ namespace mangrove::infer {
 
 struct FrameCounts;
 
-/// The result of a pipeline, compared with `baseline`. planned: the first plan.
-PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline& baseline,
+/// The result of a pipeline. baseline: what it is compared with; null: nothing. planned: the first plan.
+PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
                                const StagePlan& planned, const StreamResult& streamed, const Answers& answers,
                                const Reports& reports);
 

@@ -34,6 +34,7 @@ class Planning {
       stages_ = static_cast<std::size_t>(job_.cuts_size()) + 1;
     }
     layers_ = plan::layers_of(graph_, layer, job_.micro_batch(), false);
+    set_layer_memory();
     for (plan::Flow& flow : layers_.network.flows) flow.bytes = encoded_bytes(job_.activations(), flow.bytes / 4);
     if (stages_ <= layers_.nodes.size()) return {};
     return make_error(Code::invalid_argument,
@@ -53,6 +54,23 @@ class Planning {
   }
 
  private:
+  /// The most that a device has measured of each layer.
+  void set_layer_memory() {
+    for (const DeviceProfile& device : devices_) {
+      if (device.operator_weights.size() != graph_.nodes().size()) continue;
+      for (std::size_t layer = 0; layer < layers_.nodes.size(); ++layer) {
+        Bytes weights = 0, memory = 0;
+        for (const std::size_t node : layers_.nodes[layer]) {
+          weights += device.operator_weights[node];
+          memory = std::max(memory, device.operator_memory[node]);
+        }
+        plan::Layer& planned = layers_.network.layers[layer];
+        planned.parameters = std::max(planned.parameters, weights);
+        planned.activations = std::max(planned.activations, memory);
+      }
+    }
+  }
+
   /// The stage of each operator that the job's cuts make. layer: of each operator.
   Result<std::vector<std::size_t>> stages_as_told(const std::vector<std::size_t>& layer) const {
     const std::vector<Node>& nodes = graph_.nodes();
@@ -86,14 +104,16 @@ class Planning {
   Result<StagePlan> best_of_any() {
     MG_TRY(StagePlan plan, best({.least = 1, .most = devices_.size()}));
     if (plan.ranks().size() == 1) return plan;
-    MG_TRY(StagePlan single, best({.least = 1, .most = 1}));
-    return single.period <= plan.period ? single : plan;
+    Result<StagePlan> single = best({.least = 1, .most = 1});
+    if (!single.ok() && single.code() == Code::resource_exhausted) return plan;  // it fits none
+    MG_RETURN_IF_ERROR(single);
+    return single->period <= plan.period ? *std::move(single) : plan;
   }
 
   Result<StagePlan> best(const plan::DeviceRange& range) {
     plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = stages_ > 0 ? 1u : 0u};
     const std::size_t places = std::max(range.least, devices_.size());  // more stages than devices share these
-    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(profile_of(i, places)));
+    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(i, places));
     if (places > (range.least > 1 ? kMostUnlikeExactly : plan::kMostKinds)) plan::make_equal(problem.devices);
     MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
     return described(plan, places);
@@ -103,9 +123,12 @@ class Planning {
     return devices_[place * devices_.size() / places];
   }
 
-  plan::Device device(const DeviceProfile& profile) const {
+  plan::Device device(std::size_t place, std::size_t places) const {
+    const DeviceProfile& profile = profile_of(place, places);
     plan::Device device{.name = profile.name,
                         .seconds = layers_.sums(profile.operator_seconds),
+                        .memory = profile.memory,
+                        .reserved = reserved(profile, places),
                         .rate = profile.rate,
                         .delay = profile.round_trip / 4};
     const bool beside = profile.reads_beside();
@@ -113,6 +136,30 @@ class Planning {
     if (!beside) device.overhead = kMessages * profile.message_seconds;
     device.handling = 1 / (1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds));
     return device;
+  }
+
+  /// Memory that the layers of a place cannot have: of the process without any, of samples and of a weight on its way
+  /// here; where a device has several places, that of all but an equal part of the rest.
+  Bytes reserved(const DeviceProfile& profile, std::size_t places) const {
+    if (profile.memory == 0) return profile.needed;
+    const Bytes taken = profile.needed + bytes_read() + largest_weight();
+    Bytes of_device = 0;
+    for (std::size_t i = 0; i < places; ++i) of_device += &profile_of(i, places) == &profile ? 1 : 0;
+    return profile.memory - std::max<Bytes>(0, profile.memory - taken) / of_device;
+  }
+
+  Bytes largest_weight() const {
+    Bytes most = 0;
+    for (const std::string& name : graph_.parameters()) most = std::max(most, graph_.initializers().at(name).bytes());
+    return most;
+  }
+
+  /// Samples that a device which reads them has at hand.
+  Bytes bytes_read() const {
+    Bytes bytes = 0;
+    for (const auto& [name, info] : graph_.inputs())
+      if (!graph_.initializers().contains(name)) bytes += kBatchesRead * 4 * elements_of(info, job_.micro_batch());
+    return bytes;
   }
 
   StagePlan described(const plan::Plan& plan, std::size_t places) const {
@@ -162,11 +209,7 @@ class Planning {
         load.activations = std::max(load.activations, holder.operator_memory[node]);
       }
     }
-    Bytes samples = 0;
-    if (reads)
-      for (const auto& [name, info] : graph_.inputs())
-        if (!graph_.initializers().contains(name)) samples += kBatchesRead * 4 * elements_of(info, job_.micro_batch());
-    return samples + plan::memory_use(load, {}, plan::Problem{});
+    return (reads ? bytes_read() : 0) + plan::memory_use(load, {}, plan::Problem{});
   }
 
   /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside

@@ -56,8 +56,9 @@ Status check_cut(const Graph& graph, const InferJob& job);
 /// The best pipeline on these measured devices; at least one. `job.cuts` says where to cut. `job.stages` says how many
 /// stages there are, each on one device. With 0 stages, the plan has as many stages, and as many devices for each, as
 /// pay: no single device is predicted to be faster. If there are more stages than devices, devices have several.
-/// Devices on one machine are predicted to share its cores. errors: those of check_cut; invalid_argument (profiles of
-/// another graph).
+/// Devices on one machine are predicted to share its cores. No device gets more than its memory holds. errors: those of
+/// check_cut; invalid_argument (profiles of another graph); resource_exhausted (the network does not fit on the
+/// devices; says the least memory that would be enough).
 Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job);
 
 /// If there are more than plan::kMostKinds devices, similar ones are planned for as if they were equal, because there

@@ -11,10 +11,10 @@
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
-StageWorker::StageWorker(const InferJob& job, job::RoleContext& context, double slowdown)
+StageWorker::StageWorker(const InferJob& job, job::RoleContext& context, double slowdown, LoadParameters load)
     : job_(job),
       context_(context),
-      stages_(compile_options(job, context), context.endpoint.rank()),
+      stages_(compile_options(job, context), context.endpoint.rank(), std::move(load)),
       codec_(job.activations()),
       has_spare_core_(context.device.cpu_share() >= context.threads + 1),
       slowdown_(slowdown) {}
@@ -102,6 +102,7 @@ Status StageWorker::work() {
   if (task.header.stage() == 0) {
     MG_TRY(const data::Batch batch, load(task));
     std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
+    if (!source_.frames) task.header.mutable_truths()->Add(batch.labels.begin(), batch.labels.end());
   } else {
     const std::string_view payload = task.payload;
     MG_RETURN_IF_ERROR(codec_.decode(payload.substr(payload.size() - task.body_bytes), input));
@@ -180,6 +181,7 @@ void StageWorker::send_predictions(const Activation& header, Trace trace, std::s
     }
   }
   *predictions.mutable_unreadable() = header.unreadable();
+  *predictions.mutable_truths() = header.truths();
   *predictions.mutable_trace() = std::move(trace);
   context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
 }

@@ -30,8 +30,8 @@ struct SampleSource {
 /// threads: one at a time.
 class StageWorker {
  public:
-  /// slowdown: the factor by which a CPU quota stretches the time of a core.
-  StageWorker(const InferJob& job, job::RoleContext& context, double slowdown);
+  /// slowdown: the factor by which a CPU quota stretches the time of a core. load: gives stages their weights.
+  StageWorker(const InferJob& job, job::RoleContext& context, double slowdown, LoadParameters load);
 
   std::uint64_t generation() const { return generation_; }
   /// Begins a newer generation and forgets the micro-batches of older ones. errors: those of HeldStages::place and

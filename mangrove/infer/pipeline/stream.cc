@@ -193,7 +193,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   for (const StagePlan::Stage& stage : stages)
     for (const StagePlan::Replica& replica : stage.replicas) before.push_back(replica.rank);
   const std::optional<Placement> after = with_spares(before, ranks);
-  if (!after) {
+  if (!after || !replanner_.has_room(result_.plan, *after)) {
     MG_TRY(StagePlan plan, replanner_.plan(ranks));
     reports_.event(Replanned{stage_places(plan, reports_)});
     use(std::move(plan));
@@ -230,8 +230,9 @@ void Stream::send_placement(const net::RankSet& ranks) {
 Result<bool> Stream::wait_until_ready() {
   const std::set<net::Rank> all = holders();
   std::set<net::Rank> missing = all;
-  const Instant start = context_.clock.now();
-  Instant sent = start;
+  Instant since = context_.clock.now();
+  Instant sent = since;
+  Bytes fetched = nodes_.model_bytes();
   while (!missing.empty()) {
     MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(sent + timeout_));
     if (!all_stages_held()) return false;
@@ -241,8 +242,10 @@ Result<bool> Stream::wait_until_ready() {
       sent = context_.clock.now();
       send_placement({missing.begin(), missing.end()});
     }
-    if (leave_out_unready(missing, all.size(), start)) return false;
-    MG_RETURN_IF_ERROR(check_patience("no stage was made ready", missing, start));
+    if (fetched != nodes_.model_bytes()) since = context_.clock.now();  // weights are on their way to some
+    fetched = nodes_.model_bytes();
+    if (leave_out_unready(missing, all.size(), since)) return false;
+    MG_RETURN_IF_ERROR(check_patience("no stage was made ready", missing, since));
   }
   return true;
 }

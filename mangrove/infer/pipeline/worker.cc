@@ -1,9 +1,11 @@
 #include "mangrove/infer/pipeline/worker.h"
 
 #include <algorithm>
-#include <deque>
+#include <cstring>
+#include <map>
 #include <utility>
 
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
@@ -24,11 +26,16 @@ class PipelineWorker final : public WorkerRole {
       : WorkerRole(job, context, {kActivationTag, kProbeTag}),
         link_(context.endpoint, context.clock, context.device),
         slowdown_(context.device.slowdown(1)),
-        worker_(job_, context, slowdown_) {}
+        worker_(job_, context, slowdown_,
+                [this](Execution& execution, const Graph& part) { return load_weights(execution, part); }) {}
 
  private:
   Status prepare() override;
   bool is_ensemble() const { return job_.member_sha256_size() > 0; }
+  Status take_network();
+  bool has_room(const Program& program) const;
+  Status prepare_samples();
+  Status load_weights(Execution& execution, const Graph& part);
   Status make_graph(std::uint32_t member);
   Status make_replica(std::uint32_t member);
   void describe(Hello& hello) const override;
@@ -43,6 +50,8 @@ class PipelineWorker final : public WorkerRole {
   Status work() override;
 
   std::optional<Graph> graph_;
+  std::shared_ptr<const Program> outline_;        // of a node without the memory for the whole network; else null
+  std::map<std::string, std::string> locations_;  // SHA-256 of the weights that graph_ does not have
   SampleSource source_;
 
   std::uint32_t member_ = 0;                 // of the ensemble, that graph_ is
@@ -55,18 +64,80 @@ class PipelineWorker final : public WorkerRole {
 };
 
 Status PipelineWorker::prepare() {
+  MG_RETURN_IF_ERROR(take_network());
   if (job_.frames()) {
-    MG_RETURN_IF_ERROR(make_graph(0));
     using Kind = FrameSamples::Kind;
     MG_TRY(source_.frames, FrameSamples::create(*graph_, job_.frame_values() ? Kind::values : Kind::images));
     source_.dataset = source_.frames;
     source_.samples = job_.micro_batch();
-    return make_replica(0);
+    return prepare_samples();
   }
   MG_TRY(source_.dataset, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
   const std::int64_t size = source_.dataset->size();
   source_.samples = job_.limit() > 0 ? std::min(job_.limit(), size) : size;
-  return make_replica(0);
+  return prepare_samples();
+}
+
+/// How samples are read; and the network, where all of it is here.
+Status PipelineWorker::prepare_samples() {
+  source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
+  if (!job_.frame_values()) {
+    MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
+  }
+  return outline_ == nullptr ? make_replica(0) : Status();
+}
+
+/// The whole network; where the memory is not enough for it, its outline.
+Status PipelineWorker::take_network() {
+  if (job_.outline().empty() || context_.device.usual_memory() == 0) return make_graph(0);
+  MG_TRY(OnnxOutline outline, parse_onnx_outline(job_.outline()).context("outline"));
+  const CompiledStageOptions options = compile_options(job_, context_);
+  MG_TRY(outline_, Program::compile(outline.graph.without_weights(), {.mode = Mode::inference,
+                                                                      .batch = options.micro_batch,
+                                                                      .backend = options.backend,
+                                                                      .fuse = options.fuse,
+                                                                      .threads = options.threads,
+                                                                      .timing_only = options.timing_only}));
+  if (has_room(*outline_)) {
+    outline_.reset();
+    return make_graph(0);
+  }
+  graph_ = std::move(outline.graph);
+  locations_ = std::move(outline.locations);
+  return {};
+}
+
+/// Whether the memory is enough for the whole network, which is there three times while it is loaded: as a file, as a
+/// graph and as a program.
+bool PipelineWorker::has_room(const Program& program) const {
+  Bytes weights = 0;
+  for (const std::string& name : program.graph().parameters())
+    weights += program.graph().initializers().at(name).bytes();
+  const Bytes needed = context_.device.needed_memory() + program.memory().total() + 2 * weights;
+  return needed <= context_.device.usual_memory();
+}
+
+/// One after the other: of a large network there is never more here than its stages have.
+Status PipelineWorker::load_weights(Execution& execution, const Graph& part) {
+  if (outline_ == nullptr) return load_parameters(execution, part);
+  const auto& placed = execution.program().placed_values();
+  for (const std::string& name : part.parameters()) {
+    if (!placed.contains(name)) continue;  // no step reads it
+    const Tensor& outlined = part.initializers().at(name);
+    const auto found = locations_.find(name);
+    if (found == locations_.end()) {
+      MG_RETURN_IF_ERROR(execution.set_parameter(name, outlined));
+      continue;
+    }
+    MG_TRY(const std::string weights, fetch_weights(found->second));
+    if (std::ssize(weights) != outlined.bytes())
+      return make_error(Code::data_loss, "weights '" + name + "': expected " + format_bytes(outlined.bytes()) +
+                                             ", the leader sent " + format_bytes(std::ssize(weights)));
+    Tensor tensor(outlined.dtype(), outlined.shape());
+    std::memcpy(tensor.data(), weights.data(), weights.size());
+    MG_RETURN_IF_ERROR(execution.set_parameter(name, tensor));
+  }
+  return {};
 }
 
 /// Of the network, or of a member of the ensemble: a node holds one at a time.
@@ -84,10 +155,6 @@ Status PipelineWorker::make_graph(std::uint32_t member) {
 Status PipelineWorker::make_replica(std::uint32_t member) {
   if (replica_ && member_ == member) return {};
   MG_RETURN_IF_ERROR(make_graph(member));
-  source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
-  if (!job_.frame_values()) {
-    MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
-  }
   MG_TRY(replica_, learn::Replica::create(*graph_, whole_network(compile_options(job_, context_))));
   return {};
 }
@@ -100,6 +167,8 @@ void PipelineWorker::describe(Hello& hello) const {
   hello.set_cores(context_.device.cores());
   hello.set_cpu(context_.device.cpu_share());
   hello.set_threads(context_.threads);
+  hello.set_memory(context_.device.usual_memory());
+  hello.set_without_network(outline_ != nullptr);
 }
 
 void PipelineWorker::take(net::Message message) {
@@ -130,8 +199,9 @@ Status PipelineWorker::handle(Command command) {
 Status PipelineWorker::send_profile(std::uint64_t request) {
   single_.reset();
   if (!profile_) {
-    MG_RETURN_IF_ERROR(make_replica(0));
-    MG_TRY(profile_, profile_node(job_, context_, *replica_, source_));
+    if (outline_ == nullptr) MG_RETURN_IF_ERROR(make_replica(0));
+    MG_TRY(profile_, outline_ == nullptr ? profile_node(job_, context_, *replica_, source_)
+                                         : profile_pieces(job_, context_, *outline_, source_));
   }
   profile_->set_request(request);
   FromNode message;
@@ -142,6 +212,7 @@ Status PipelineWorker::send_profile(std::uint64_t request) {
 
 Status PipelineWorker::start_single(const Command& command) {
   single_.reset();
+  if (outline_ != nullptr) return {};
   if (is_ensemble() && command.member() >= static_cast<std::uint32_t>(job_.member_sha256_size())) return {};
   MG_RETURN_IF_ERROR(make_replica(is_ensemble() ? command.member() : 0));
   single_.emplace(command.request(), *replica_, source_.dataset, source_.samples, source_.loading, context_,

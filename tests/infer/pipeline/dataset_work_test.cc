@@ -39,7 +39,10 @@ class DatasetWorkTest : public ::testing::Test {
 
 Predictions answer_sample(std::int32_t c) {
   Predictions predictions;
-  for (std::int64_t i = 0; i < kDatasetWorkSamples; ++i) predictions.add_classes(c);
+  for (std::int64_t i = 0; i < kDatasetWorkSamples; ++i) {
+    predictions.add_classes(c);
+    predictions.add_truths(0);
+  }
   return predictions;
 }
 
