@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """A cluster of emulated boards as one classifier of tomato leaves (PlantVillage). Started by run.sh."""
+import json
 import pathlib
+import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -226,19 +229,64 @@ def measure_training(args):
     ]
 
 
-PARTS = {"table": measure_table, "unequal": measure_unequal, "prediction": measure_prediction, "training": measure_training}
+# Networks whose weights no board of these can hold: boards and their memory.
+LARGE = {"vgg-16": (4, 256), "resnet-152": (6, 96)}
+
+
+def noise_images(folder, count):
+    """PPM files of 224x224 pixels, the same each time."""
+    folder.mkdir()
+    random.seed(1)
+    for i in range(count):
+        (folder / f"{i:03}.ppm").write_bytes(b"P6 224 224 255\n" + random.randbytes(3 * 224 * 224))
+    return folder
+
+
+def float32(value):
+    """As `mangrove infer` sends it."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def measure_memory(args):
+    """Networks that fit no single board, on several; their answers beside those of one process without limits."""
+    figures = []
+    for name, (count, megabytes) in LARGE.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            images, model = noise_images(folder / "images", 8 if args.quick else 40), folder / "model.onnx"
+            subprocess.run([args.program, "model", "export", name, "--sample-shape", "3,224,224", "--classes", "1000", "--output", model], check=True,
+                           stdout=subprocess.DEVNULL)
+            (folder / "boards.yaml").write_text(f"board:\n  count: {count}\n  cpu: {1.8 / count:.2f}\n  memory: {megabytes}MB\n  rate: 100mbit\n")
+            alone = fig.run_json([args.program, "predict", model, "--input", images, "--json", "--quiet"])
+            run = [args.program, "infer", "--model", model, "--input", images, "--testbed", folder / "boards.yaml", "--micro-batch", 1, "--run-dir",
+                   folder / "run", "--json", "--quiet"]
+            *answers, result = map(json.loads, subprocess.run(list(map(str, run)), check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines())
+        best = [sample["top"][0] for sample in alone["samples"]]
+        same = sum(one["class"] == other["class"] and one["confidence"] == float32(other["probability"])
+                   for one, other in zip(answers, best, strict=True))
+        setting = f"{name}, {count} boards of {megabytes} MB and {1.8 / count:.2f} of a core, 100 Mbit/s, micro-batches of one image of 224x224"
+        figures += [
+            fig.figure(f"{name}_same_answers", [same / len(answers)], "share", target=1, peer="one process without limits", peer_values=[1], setting=setting),
+            fig.figure(f"{name}_most_memory", [max(stage["rss_bytes"] for stage in result["stages"]) / 1e6], "MB", better="lower", target=megabytes,
+                       setting=setting),
+            fig.figure(f"{name}_sent_weights", [result["model_bytes"] / 1e6], "MB", better="lower", setting=setting),
+            fig.figure(f"{name}_images_per_s", [result["images_per_s"]], "images/s", setting=setting)]
+    return figures
+
+
+PARTS = {"table": measure_table, "unequal": measure_unequal, "prediction": measure_prediction, "training": measure_training, "memory": measure_memory}
 
 
 def main():
     parser = fig.part_arguments(AREA, __doc__, PARTS)
-    parser.add_argument("--backbone", type=pathlib.Path, help="ONNX file of a MobileNetV2 trained on ImageNet; for all parts but training")
+    parser.add_argument("--backbone", type=pathlib.Path, help="ONNX file of a MobileNetV2 trained on ImageNet; for all parts but training and memory")
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "cluster", help="where trained networks are kept")
     parser.add_argument("--data", default="plantvillage-tomato/", help="a data set with ten classes")
     parser.add_argument("--images", default="plantvillage-tomato/train/,test=0.9", help="data set of the throughput of unequal boards and of predictions")
     parser.add_argument("--micro-batch", type=int, default=2)
     args = parser.parse_args()
-    if args.only != "training" and args.backbone is None:
-        parser.error("--backbone is needed for all parts but training")
+    if args.only not in ("training", "memory") and args.backbone is None:
+        parser.error("--backbone is needed for all parts but training and memory")
     fig.publish_parts(AREA, args, PARTS)
 
 
