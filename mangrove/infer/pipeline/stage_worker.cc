@@ -102,7 +102,8 @@ Status StageWorker::work() {
   if (task.header.stage() == 0) {
     MG_TRY(const data::Batch batch, load(task));
     std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
-    if (!source_.frames) task.header.mutable_truths()->Add(batch.labels.begin(), batch.labels.end());
+    const auto end = batch.labels.begin() + task.header.count();  // the rest is padding
+    if (!source_.frames) task.header.mutable_truths()->Add(batch.labels.begin(), end);
   } else {
     const std::string_view payload = task.payload;
     MG_RETURN_IF_ERROR(codec_.decode(payload.substr(payload.size() - task.body_bytes), input));
