@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kPartialSamples = 22, kPixels = 28 * 28;  // the last micro-batch is not full
+constexpr std::int64_t kPartialSamples = 22, kPixels = 784;  // the last micro-batch is not full
 
 /// A board of this memory, which computes for real.
 class SmallBoard final : public job::StillDevice {
