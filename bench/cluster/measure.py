@@ -230,7 +230,7 @@ def measure_training(args):
 
 
 # Networks whose weights no board of these can hold: boards and their memory.
-LARGE = {"vgg-16": (4, 256), "resnet-152": (6, 96)}
+LARGE = {"vgg-16": (4, 256), "resnet-152": (6, 136)}
 
 
 def noise_images(folder, count):
