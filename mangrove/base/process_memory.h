@@ -10,8 +10,8 @@ namespace mangrove {
 
 /// Memory of this process now, resident in RAM; 0 where the system does not say.
 Bytes resident_memory();
-/// Of that, what the system cannot take back while the process works: all but pages of files, of which 16 MB count, for
-/// the code at work.
+/// The part of resident_memory() that the system cannot take back while the process works. Pages of files can be read
+/// again, so at most 16 MB of them count, for the code that is running. 0 where the system does not say.
 Bytes needed_memory();
 /// The most that resident_memory() was since the process began.
 Bytes peak_resident_memory();

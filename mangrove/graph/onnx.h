@@ -41,12 +41,12 @@ struct OnnxOutline {
   std::map<std::string, std::string> locations;  // by name of a parameter: where its elements are
 };
 
-/// As encode_onnx, with ONNX's external data: of each parameter of `least` bytes or more there are only its type, its
-/// shape and location(parameter).
+/// Does the same as encode_onnx, but a parameter of `least` bytes or more becomes external data of ONNX: the result has
+/// its type, its shape and location(parameter), and not its elements.
 std::string encode_onnx_outline(const Graph& graph, Bytes least,
                                 const std::function<std::string(const Tensor& parameter)>& location);
-/// Of what encode_onnx_outline has written. errors: as parse_onnx; data_loss (a parameter without a location, or of an
-/// impossible size); resource_exhausted (more than 2 GiB of parameters).
+/// Reads what encode_onnx_outline has written. errors: those of parse_onnx; data_loss (a parameter without a location,
+/// or of an impossible size); resource_exhausted (more than 2 GiB of parameters).
 Result<OnnxOutline> parse_onnx_outline(std::string_view bytes);
 
 }  // namespace mangrove

@@ -26,7 +26,7 @@ class WorkerRole : public job::WorkerLoop {
 
   /// Commands that come meanwhile are followed afterwards. errors: those of NetworkFetch::get.
   Result<std::string> fetch_network(const std::string& sha256);
-  /// The same for the elements of one tensor. errors: those of NetworkFetch::get_weights.
+  /// Fetches the elements of one tensor in the same way. errors: those of NetworkFetch::get_weights.
   Result<std::string> fetch_weights(const std::string& sha256);
   void send(const FromNode& message) const;
 

@@ -45,7 +45,8 @@ class Device {
   /// What a job that does not say how much takes of it: others may live there too. 0: as much as it wants.
   Bytes usual_memory() const { return memory() / 10 * 9; }
   virtual Bytes resident_memory() const = 0;  // of its process, now
-  /// Of that, what the system cannot take back while the process works: all but most pages of files.
+  /// The part of resident_memory() that the system cannot take back while the process works. Most pages of files do not
+  /// count.
   virtual Bytes needed_memory() const { return resident_memory(); }
   /// Makes resident_memory() less by what has been freed since, where the system can. cost: a millisecond or so.
   virtual void release_freed_memory() = 0;
