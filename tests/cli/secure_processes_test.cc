@@ -37,8 +37,7 @@ using testing::TemporaryFolder;
 using testing::text_of;
 
 constexpr Seconds kSecuredLong = 200;
-constexpr int kSecuredSamples =
-    20'000;  // a job still runs when something has happened to the cluster, some seconds later
+constexpr int kSecuredSamples = 5'000;  // a job still runs when something has happened to the cluster, seconds later
 constexpr const char* kAuthority = "identity/authority.pem";
 
 /// A coordinator with a state folder, whose user is its admin. Everybody else has a home of his own.
