@@ -20,6 +20,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   list(APPEND MANGROVE_WARNINGS -Wno-restrict)  # false alarms on std::string (GCC bug 105651)
 endif()
 
+# GCC collects its garbage all the time unless it may keep some: a tenth of the time it compiles. Each compiler then takes
+# up to 2 GB, which boards do not have.
+cmake_host_system_information(RESULT MANGROVE_MEMORY_MIB QUERY TOTAL_PHYSICAL_MEMORY)
+cmake_host_system_information(RESULT MANGROVE_CORES QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR memory_of_a_core "${MANGROVE_MEMORY_MIB} / ${MANGROVE_CORES}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND memory_of_a_core GREATER 3000)
+  add_compile_options(--param=ggc-min-expand=400)
+endif()
+
 function(mangrove_sanitize target)
   if(MANGROVE_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${MANGROVE_SANITIZE} -fno-omit-frame-pointer)
