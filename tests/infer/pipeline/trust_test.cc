@@ -192,7 +192,7 @@ TEST(Trust, HonestDevicesAreAllBelieved) {
   for (const int stages : {1, 2}) {
     const Checked checked = trusted_stream(checked_job(stages), 0);
     expect_honest_answers(checked, "honest");
-    EXPECT_GT(checked.trust.checks, 10);
+    EXPECT_GE(checked.trust.checks, 10) << "so many of the busiest device come fast, whatever is drawn later";
     EXPECT_EQ(checked.trust.checks, checked.trust.copies) << "no third opinion";
     EXPECT_EQ(checked.trust.disputes, 0);
     EXPECT_EQ(checked.trust.redone, 0);
