@@ -10,6 +10,7 @@
 #include "mangrove/infer/pipeline/activation_codec.h"
 #include "mangrove/plan/alike.h"
 #include "mangrove/plan/graph_layers.h"
+#include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/pipeline_cost.h"
 #include "mangrove/plan/planner.h"
 #include "mangrove/plan/stage_load.h"
@@ -56,19 +57,23 @@ class Planning {
  private:
   /// The most that a device has measured of each layer.
   void set_layer_memory() {
-    for (const DeviceProfile& device : devices_) {
-      if (device.operator_weights.size() != graph_.nodes().size()) continue;
-      for (std::size_t layer = 0; layer < layers_.nodes.size(); ++layer) {
-        Bytes weights = 0, memory = 0;
-        for (const std::size_t node : layers_.nodes[layer]) {
-          weights += device.operator_weights[node];
-          memory = std::max(memory, device.operator_memory[node]);
-        }
-        plan::Layer& planned = layers_.network.layers[layer];
-        planned.parameters = std::max(planned.parameters, weights);
-        planned.activations = std::max(planned.activations, memory);
+    std::vector<plan::LayerMemory> most;
+    for (const plan::Layer& layer : layers_.network.layers) most.push_back({layer.parameters, layer.activations});
+    for (const DeviceProfile& device : devices_)
+      if (device.operator_weights.size() == graph_.nodes().size()) most = plan::larger(most, measured_by(device));
+    plan::set_memory(layers_.network, most);
+  }
+
+  std::vector<plan::LayerMemory> measured_by(const DeviceProfile& device) const {
+    std::vector<plan::LayerMemory> all;
+    for (const std::vector<std::size_t>& nodes : layers_.nodes) {
+      plan::LayerMemory& layer = all.emplace_back();
+      for (const std::size_t node : nodes) {
+        layer.parameters += device.operator_weights[node];
+        layer.activations = std::max(layer.activations, device.operator_memory[node]);
       }
     }
+    return all;
   }
 
   /// The stage of each operator that the job's cuts make. layer: of each operator.
@@ -91,7 +96,7 @@ class Planning {
       if (found->second <= last) {
         const std::string& before = names[static_cast<std::size_t>(std::ranges::find(layer, last) - layer.begin())];
         return make_error(Code::invalid_argument,
-                          "cuts: '" + cut + "' begins no stage: it does not lie behind '" + before + "'");
+                          fmt::format("cuts: '{}' begins no stage: it does not lie behind '{}'", cut, before));
       }
       last = found->second;
       for (std::size_t i = 0; i < layer.size(); ++i) stage[i] += layer[i] >= last ? 1 : 0;
@@ -106,8 +111,8 @@ class Planning {
     if (plan.ranks().size() == 1) return plan;
     Result<StagePlan> single = best({.least = 1, .most = 1});
     if (!single.ok() && single.code() == Code::resource_exhausted) return plan;  // it fits none
-    MG_RETURN_IF_ERROR(single);
-    return single->period <= plan.period ? *std::move(single) : plan;
+    if (!single.ok() || single->period <= plan.period) return single;
+    return plan;
   }
 
   Result<StagePlan> best(const plan::DeviceRange& range) {
