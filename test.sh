@@ -4,11 +4,11 @@
 # threads under ThreadSanitizer. Tests that were skipped are listed at the end.
 #
 #   ./test.sh            # check release asan-short tsan-short
-#   ./test.sh tsan       # only that one of: check release asan-short asan tsan-short tsan
+#   ./test.sh tsan       # only that one of: check release package asan-short asan tsan-short tsan
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
-# them.
+# them. package makes the Debian package and installs it in a fresh Debian 12, which needs root.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -43,6 +43,7 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 }
 
 run_release() { build_and_test release ""; }
+run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release/mangrove_*.deb; }
 
 sanitized() {  # PRESET MODULE...: what compiles and runs many times slower is tested where a sanitizer finds most
   local preset=$1
@@ -63,11 +64,12 @@ for one; do
   case $one in
     check) echo "== check ==" && scripts/check.sh ;;
     release) run_release ;;
+    package) run_package ;;
     asan-short) run_asan ;;
     asan) run_asan train cluster cli exits privacy job fuzz ;;
     tsan-short) run_tsan base data net cluster ;;
     tsan) run_tsan base data net cluster train infer ;;
-    *) echo "test.sh: unknown '$one': expected check, release, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
+    *) echo "test.sh: unknown '$one': expected check, release, package, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
 if [ -s "$skipped" ]; then

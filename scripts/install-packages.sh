@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|bench...   # packages for these purposes
+#   install-packages.sh build|test|check|package|bench...   # packages for these purposes
 set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
        libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libgtest-dev
-       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev ca-certificates
+       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev libsystemd-dev ca-certificates
        iproute2"
 # oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
+package="dpkg-dev lintian debootstrap gzip"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 packages=""
@@ -20,8 +21,9 @@ for purpose in "$@"; do
     build) packages="$packages $build" ;;
     test) packages="$packages $test" ;;
     check) packages="$packages $check" ;;
+    package) packages="$packages $package" ;;
     bench) packages="$packages $bench" ;;
-    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check or bench" >&2; exit 2 ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package or bench" >&2; exit 2 ;;
   esac
 done
 

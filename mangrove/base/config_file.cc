@@ -115,4 +115,64 @@ Status ConfigFile::check_read(const std::vector<Keys>& keys) const {
   return {};
 }
 
+namespace {
+
+using Lists = std::map<std::string, std::vector<std::string>*>;
+
+/// The values of one entry: several of a list.
+Result<std::vector<ConfigFile::Setting>> read_entry(const std::string& file, const YAML::Node& key,
+                                                    const YAML::Node& value, const Lists& lists) {
+  std::vector<ConfigFile::Setting> settings;
+  if (!value.IsSequence() || !lists.contains(key.Scalar())) {
+    MG_TRY(ConfigFile::Setting setting, read_setting(file, key, value));
+    settings.push_back(std::move(setting));
+    return settings;
+  }
+  for (const YAML::Node& element : value) {
+    MG_TRY(ConfigFile::Setting setting, read_setting(file, key, element));
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+Status check_known(const ConfigFile::Setting& setting, const Keys& keys, const Lists& lists) {
+  if (keys.find(setting.key) != nullptr || lists.contains(setting.key)) return {};
+  std::vector<std::string> known = keys.names();
+  for (const auto& [name, target] : lists) known.push_back(name);
+  return make_error(Code::invalid_argument,
+                    fmt::format("unknown key '{}'{}", setting.key, suggestion(setting.key, known)));
+}
+
+Status apply_setting(const ConfigFile::Setting& setting, const Keys& keys, const Lists& lists) {
+  MG_RETURN_IF_ERROR(check_known(setting, keys, lists));
+  const auto list = lists.find(setting.key);
+  if (list == lists.end()) return keys.set(setting.key, setting.value);
+  list->second->push_back(setting.value);
+  return {};
+}
+
+}  // namespace
+
+Status apply_settings_file(const fs::path& path, const Keys& keys, const Lists& lists) {
+  MG_TRY(const std::string text, read_file(path));
+  std::vector<ConfigFile::Setting> first_of_each, all;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (root.IsNull()) return {};
+    if (!root.IsMap()) return make_error(Code::invalid_argument, path.string() + ": expected lines of 'key: value'");
+    for (const auto& entry : root) {
+      MG_TRY(const std::vector<ConfigFile::Setting> settings,
+             read_entry(path.string(), entry.first, entry.second, lists));
+      if (!settings.empty()) first_of_each.push_back(settings.front());
+      all.insert(all.end(), settings.begin(), settings.end());
+    }
+  } catch (const YAML::Exception& error) {
+    return make_error(Code::invalid_argument, fmt::format("{}:{}: {}", path.string(), error.mark.line + 1, error.msg));
+  }
+  MG_RETURN_IF_ERROR(check_repeated(path.string(), first_of_each));
+  for (const ConfigFile::Setting& setting : all)
+    MG_RETURN_IF_ERROR(apply_setting(setting, keys, lists).context(fmt::format("{}:{}", path.string(), setting.line)));
+  return {};
+}
+
 }  // namespace mangrove

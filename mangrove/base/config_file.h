@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,5 +54,12 @@ class ConfigFile {
   std::vector<Setting> common_;
   std::vector<Section> sections_;
 };
+
+/// Sets `keys` from a YAML file of "key: value", without sections. lists: keys that take several values, "key: [a, b]",
+/// and where these are added. A file without a key sets nothing.
+/// errors: not_found; invalid_argument (not YAML, an unknown key or one that is given twice, a value that does not fit;
+/// names file, line, key and the nearest known one).
+Status apply_settings_file(const fs::path& path, const Keys& keys,
+                           const std::map<std::string, std::vector<std::string>*>& lists = {});
 
 }  // namespace mangrove

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/config_file.h"
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/printable.h"
 
@@ -74,6 +75,19 @@ void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed) {
                  "`mangrove data register`; may be given several times")
       ->type_name("DIR")
       ->allow_extra_args(false);
+}
+
+void add_config_flag(CLI::App& app, std::string& path) {
+  app.add_option("--config", path,
+                 "YAML file with these settings, named as the flags: 'heartbeat_interval: 1s', 'allow_path: [/srv/a]'; "
+                 "flags win over it")
+      ->type_name("FILE");
+}
+
+Status apply_service_settings(const std::string& path, const Overrides& overrides, const Keys& keys,
+                              std::vector<std::string>& allowed) {
+  if (!path.empty()) MG_RETURN_IF_ERROR(apply_settings_file(path, keys, {{"allow_path", &allowed}}));
+  return apply_overrides(overrides, keys);
 }
 
 void add_access_flags(CLI::App& app, ClusterAccess& access) {

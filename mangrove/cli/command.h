@@ -41,6 +41,13 @@ void add_output_flags(CLI::App& app, OutputOptions& output);
 /// Adds --allow-path, which may be given several times, to a process that opens data sets for the jobs of others.
 void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed);
 
+/// Adds --config to a process that runs as a service.
+void add_config_flag(CLI::App& app, std::string& path);
+/// Sets `keys` and `allowed` from the file of --config, if there is one (path not empty); then what was typed.
+/// errors: those of apply_settings_file and apply_overrides.
+Status apply_service_settings(const std::string& path, const Overrides& overrides, const Keys& keys,
+                              std::vector<std::string>& allowed);
+
 /// Adds --coordinator, --identity and --insecure to a command about a running cluster. access: holds the defaults, and
 /// gets what is typed.
 void add_access_flags(CLI::App& app, ClusterAccess& access);

@@ -38,14 +38,7 @@ Result<UserConfig> load_user_config(const fs::path& path) {
   UserConfig config;
   std::error_code code;
   if (!fs::exists(path, code)) return config;
-  MG_TRY(const std::string text, read_file(path));
-  // the file has keys alone, and a section takes the keys outside of it
-  constexpr const char* kSection = "mangrove";
-  MG_TRY(const ConfigFile file, ConfigFile::parse(text + "\n" + kSection + ": {}\n", path,
-                                                  {"configuration", {kSection}, "coordinator: HOST:PORT"}));
-  const Keys keys = config.keys();
-  MG_RETURN_IF_ERROR(file.check_common(keys.names()));
-  MG_RETURN_IF_ERROR(file.apply(file.sections().front(), keys));
+  MG_RETURN_IF_ERROR(apply_settings_file(path, config.keys()));
   return config;
 }
 
@@ -53,7 +46,7 @@ std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& a
   std::size_t taken = 0;
   const CLI::App& command = named_command(app, words, &taken);
   const bool reads_job_file = command.get_name() == "run" || command.get_name() == "sim";
-  if (reads_job_file || has(words, "--resume")) return words;
+  if (reads_job_file || has(words, "--resume") || has(words, "--config")) return words;
   const auto add = [&](const std::string& option, const std::string& value) {
     if (value.empty() || has(words, option) || command.get_option_no_throw(option) == nullptr) return;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(taken), option + "=" + value);

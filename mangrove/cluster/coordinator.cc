@@ -223,6 +223,10 @@ std::string Coordinator::address() const {
   return impl_->address;
 }
 
+std::int64_t Coordinator::nodes() const {
+  return std::ssize(impl_->membership.alive());
+}
+
 void Coordinator::shutdown() {
   impl_->shutdown();
 }

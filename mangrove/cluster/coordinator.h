@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,8 @@ class Coordinator {
 
   /// HOST:PORT with the port really taken; the host is a reachable one (not 0.0.0.0).
   std::string address() const;
+  /// How many nodes are alive.
+  std::int64_t nodes() const;
   /// Stops the running jobs in good order (their clients get the checkpoints), tells the nodes, closes the port.
   void shutdown();
 

@@ -274,6 +274,10 @@ std::string Node::address() const {
   return impl_->description.address();
 }
 
+std::string Node::coordinator() const {
+  return impl_->coordinator_address();
+}
+
 Status Node::wait(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { impl_->changed.notify_all(); });
   MutexLock lock(impl_->mutex);

@@ -3,10 +3,12 @@
 #include <optional>
 
 #include "mangrove/base/folder_lock.h"
+#include "mangrove/base/format.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/user_folders.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/service_notice.h"
 #include "mangrove/cluster/access.h"
 #include "mangrove/cluster/coordinator.h"
 #include "mangrove/cluster/coordinator_identity.h"
@@ -22,7 +24,7 @@ constexpr const char* kNoState = "none";
 struct CoordinatorState {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
-  std::string listen, identity, given_state, data_dir;
+  std::string config, listen, identity, given_state, data_dir;
   bool no_announce = false;
   std::vector<std::string> allowed;
   Overrides overrides;
@@ -86,7 +88,7 @@ Result<std::optional<FolderLock>> take_state_folder(CoordinatorState& state) {
 }
 
 Status run_coordinator(CoordinatorState& state, const std::stop_token& stop) {
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  MG_RETURN_IF_ERROR(apply_service_settings(state.config, state.overrides, state.keys(), state.allowed));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.announces = !state.no_announce;
   MG_TRY(const std::optional<FolderLock> lock, take_state_folder(state));
@@ -103,7 +105,10 @@ Status run_coordinator(CoordinatorState& state, const std::stop_token& stop) {
   warn_if_insecure(state.options.insecure, coordinator->address());
   std::printf("coordinator ready on %s\n", coordinator->address().c_str());
   std::fflush(stdout);
-  wait_for_stop(stop);
+  {
+    const ServiceNotice notice([&] { return "nodes: " + format_count(coordinator->nodes()); });
+    wait_for_stop(stop);
+  }
   coordinator->shutdown();
   return {};
 }
@@ -115,6 +120,7 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
   auto state = std::make_shared<CoordinatorState>();
   add_flags(*command, state->keys(), state->overrides);
   add_allow_path_flag(*command, state->allowed);
+  add_config_flag(*command, state->config);
   command->footer(
       "Examples:\n"
       "  mangrove coordinator\n"

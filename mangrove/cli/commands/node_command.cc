@@ -8,6 +8,7 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/flag_ranges.h"
+#include "mangrove/cli/service_notice.h"
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cluster/access.h"
 #include "mangrove/cluster/node.h"
@@ -20,7 +21,7 @@ struct NodeState {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
   Seconds join_timeout = 0, rejoin_timeout = 0;
-  std::string coordinator, listen, join, identity, data_dir, labels;
+  std::string config, coordinator, listen, join, identity, data_dir, labels;
   std::vector<std::string> allowed;
   Overrides overrides;
 
@@ -123,7 +124,7 @@ Status find_credentials(NodeState& state, const std::stop_token& stop) {
 }
 
 Status run_node(NodeState& state, const std::stop_token& stop) {
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  MG_RETURN_IF_ERROR(apply_service_settings(state.config, state.overrides, state.keys(), state.allowed));
   state.options.threads = static_cast<int>(state.threads);
   state.options.labels = parse_names(state.labels);
   if (state.rejoin_timeout > 0) state.options.rejoin_timeout = state.rejoin_timeout;
@@ -138,7 +139,11 @@ Status run_node(NodeState& state, const std::stop_token& stop) {
   if (!state.options.credentials) warn_if_insecure(state.options.insecure, node->address());
   std::printf("node %s ready on %s\n", printable(node->name()).c_str(), node->address().c_str());
   std::fflush(stdout);
-  const Status ended = node->wait(stop);
+  Status ended;
+  {
+    const ServiceNotice notice([&] { return node->name() + " is a node of " + node->coordinator(); });
+    ended = node->wait(stop);
+  }
   node->shutdown();
   return ended;
 }
@@ -150,6 +155,7 @@ void add_node_command(CLI::App& app, CommandContext& context) {
   auto state = std::make_shared<NodeState>();
   add_flags(*command, state->keys(), state->overrides);
   add_allow_path_flag(*command, state->allowed);
+  add_config_flag(*command, state->config);
   command->footer(
       "Examples:\n"
       "  mangrove node --join node.join          # a file with a join string\n"

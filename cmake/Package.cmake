@@ -1,0 +1,57 @@
+# What `cmake --install` installs, and the Debian package that `cpack` makes; scripts/package.sh builds and checks it.
+#
+#   component program   the program, its manual page, the completions of shells
+#   component service   units of systemd, their settings, Debian's documents: at fixed paths, so in the package only
+
+include(GNUInstallDirs)
+
+set(share ${CMAKE_BINARY_DIR}/share)
+set(written ${share}/mangrove.1.gz ${share}/changelog.gz ${share}/mangrove.bash ${share}/_mangrove ${share}/mangrove.fish)
+add_custom_command(OUTPUT ${written}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${share}
+  COMMAND mangrove man > ${share}/mangrove.1
+  COMMAND gzip -9nf ${share}/mangrove.1
+  COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${share}/changelog.gz
+  COMMAND mangrove completion bash > ${share}/mangrove.bash
+  COMMAND mangrove completion zsh > ${share}/_mangrove
+  COMMAND mangrove completion fish > ${share}/mangrove.fish
+  DEPENDS mangrove ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
+add_custom_target(mangrove_share ALL DEPENDS ${written})
+
+install(TARGETS mangrove RUNTIME COMPONENT program)
+install(FILES ${share}/mangrove.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${share}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mangrove
+  COMPONENT program)
+install(FILES ${share}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${share}/mangrove.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+
+set(deploy ${CMAKE_SOURCE_DIR}/deploy)
+install(FILES ${deploy}/systemd/mangrove-coordinator.service ${deploy}/systemd/mangrove-node.service
+  DESTINATION /lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
+install(FILES ${deploy}/etc/coordinator.yaml ${deploy}/etc/node.yaml
+  DESTINATION /etc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
+install(FILES ${deploy}/debian/copyright ${share}/changelog.gz
+  DESTINATION /usr/share/doc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_SET_DESTDIR ON)  # for the fixed paths
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};mangrove;program;/;${CMAKE_BINARY_DIR};mangrove;service;/")
+set(CPACK_PACKAGE_NAME mangrove)
+set(CPACK_PACKAGE_VENDOR "The Mangrove authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "deep learning across end devices, edge servers and the cloud")
+set(CPACK_PACKAGE_DESCRIPTION
+"Mangrove trains neural networks on clusters of small computers, and cuts them
+into stages that several computers compute together. This package has the
+program, and services for a coordinator and for nodes.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Mangrove authors <mangrove@lists.mangrove.dev>")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "avahi-daemon, ca-certificates")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
+  ${deploy}/debian/conffiles)
+include(CPack)

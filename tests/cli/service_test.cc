@@ -1,0 +1,118 @@
+// Coordinators and nodes as services: their settings files, and what they tell the service manager.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/cli/separate_processes.h"
+
+#include "mangrove/base/check.h"
+
+namespace mangrove {
+namespace {
+
+using testing::Finished;
+using testing::Process;
+using testing::program;
+using testing::run_program;
+using testing::SeparateProcesses;
+using testing::TemporaryFolder;
+
+/// Takes the place of systemd: the socket to which its services write.
+class ServiceManager {
+ public:
+  ServiceManager() : socket_(::socket(AF_UNIX, SOCK_DGRAM, 0)) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    const std::string path = (folder_ / "notify").string();
+    MG_CHECK(path.size() < sizeof(address.sun_path));
+    path.copy(address.sun_path, path.size());
+    MG_CHECK(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  }
+  ~ServiceManager() { ::close(socket_); }
+  ServiceManager(const ServiceManager&) = delete;
+  ServiceManager& operator=(const ServiceManager&) = delete;
+
+  std::vector<std::string> environment(Seconds watchdog) const {
+    return {"NOTIFY_SOCKET=" + (folder_ / "notify").string(),
+            "WATCHDOG_USEC=" + std::to_string(static_cast<long>(watchdog * 1e6))};
+  }
+  /// The next message; "" if none comes within this time.
+  std::string next(Seconds within) const {
+    const auto whole = static_cast<time_t>(within);
+    const timeval patience{.tv_sec = whole,
+                           .tv_usec = static_cast<suseconds_t>((within - static_cast<Seconds>(whole)) * 1e6)};
+    MG_CHECK(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0);
+    std::string message(1000, '\0');
+    const ssize_t size = ::recv(socket_, message.data(), message.size(), 0);
+    message.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    return message;
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  const int socket_;
+};
+
+constexpr Seconds kServiceLong = 20;
+
+TEST(Service, SaysThatItIsReadyAliveAndEnding) {
+  const ServiceManager manager;
+  Process coordinator({program(), "coordinator", "--state", "none", "--listen", "127.0.0.1:0"},
+                      manager.environment(0.4));
+  EXPECT_EQ(manager.next(kServiceLong), "READY=1\nSTATUS=nodes: 0");
+  EXPECT_TRUE(SeparateProcesses::ready_line(coordinator).starts_with("coordinator ready on ")) << "said before";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(manager.next(kServiceLong), "WATCHDOG=1\nSTATUS=nodes: 0");
+  coordinator.signal(SIGSTOP);
+  while (!manager.next(0.6).empty()) {
+  }  // what it had sent before
+  EXPECT_EQ(manager.next(1), "") << "no sign of life of a service that hangs";
+  coordinator.signal(SIGCONT);
+  EXPECT_EQ(manager.next(kServiceLong), "WATCHDOG=1\nSTATUS=nodes: 0");
+  coordinator.signal(SIGTERM);
+  std::string last;
+  for (std::string message = manager.next(kServiceLong); !message.empty(); message = manager.next(1)) last = message;
+  EXPECT_EQ(last, "STOPPING=1\nSTATUS=ending");
+  EXPECT_EQ(coordinator.wait(kServiceLong), 0) << coordinator.err();
+}
+
+struct ServiceSettings : SeparateProcesses {
+  std::string write(const std::string& text) const {
+    const fs::path path = config / "service.yaml";
+    std::ofstream(path) << text;
+    return path.string();
+  }
+};
+
+TEST_F(ServiceSettings, ComeFromAFileAndFlagsWin) {
+  const ServiceManager manager;
+  const std::string file = write("coordinator: " + address + "\nname: board\nthreads: 1\nlisten: 127.0.0.1:0\n");
+  const Process first({program(), "node", "--config", file}, manager.environment(60));
+  EXPECT_EQ(manager.next(kServiceLong), "READY=1\nSTATUS=board is a node of " + address);
+  EXPECT_TRUE(becomes("board alive"));
+  const Process second({program(), "node", "--config", file, "--name", "other"});
+  EXPECT_TRUE(becomes("board alive, other alive"));
+}
+
+TEST_F(ServiceSettings, APersonsDefaultsDoNotWinOverTheFile) {
+  fs::create_directories(config / "mangrove");
+  std::ofstream(config / "mangrove/config.yaml") << "coordinator: 127.0.0.1:1\n";
+  const Process node({program(), "node", "--config", write("coordinator: " + address + "\nname: board\n")});
+  EXPECT_TRUE(becomes("board alive"));
+}
+
+TEST_F(ServiceSettings, MistakesEndTheServiceWithStatusTwo) {
+  const std::string file = write("# mine\nlisten: 127.0.0.1:0\nheartbeat_intervall: 1s\n");
+  const Finished coordinator_run = run_program({program(), "coordinator", "--config", file});
+  EXPECT_EQ(coordinator_run.status, 2);
+  EXPECT_EQ(coordinator_run.err,
+            "mangrove: " + file + ":3: unknown key 'heartbeat_intervall'; did you mean 'heartbeat_interval'?\n");
+  const Finished missing = run_program({program(), "node", "--config", "/not/there.yaml"});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_NE(missing.err.find("/not/there.yaml"), std::string::npos) << missing.err;
+}
+
+}  // namespace
+}  // namespace mangrove

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Installs the package of scripts/package.sh in a fresh Debian 12, uses it there, upgrades, removes and purges it. Root
+# only: it makes a root file system with debootstrap and mounts /proc in it.
+#
+#   tests/deploy/package.sh build/release/mangrove_VERSION_ARCHITECTURE.deb
+set -euo pipefail
+[ $# = 1 ] || { echo "usage: package.sh PACKAGE.deb" >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo "package.sh: only root can make a root file system" >&2; exit 1; }
+package=$(realpath "$1")
+address=127.0.0.1:17070
+work=$(mktemp -d)
+root=$work/root
+clean() {
+  for job in $(jobs -p); do kill "$job" 2> /dev/null && wait "$job"; done
+  for mount in dev/pts dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
+  rm -rf --one-file-system "$work"
+}
+trap clean EXIT
+enter=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C)
+enter_as_service=("${enter[@]}" setpriv --reuid mangrove --regid mangrove --clear-groups env HOME=/var/lib/mangrove)
+inside() { "${enter[@]}" "$@"; }
+fail() { echo "package.sh: $*" >&2; exit 1; }
+step() { echo "-- $*"; }
+
+step "a fresh Debian 12"
+debootstrap --variant=minbase bookworm "$root" > "$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+
+step "install"
+cp "$package" "$root/tmp/mangrove.deb"
+inside apt-get update -q > "$work/apt.log"
+inside apt-get install -q -y --no-install-recommends /tmp/mangrove.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
+inside mangrove --version
+for file in /usr/share/man/man1/mangrove.1.gz /usr/share/bash-completion/completions/mangrove /lib/systemd/system/mangrove-node.service \
+  /lib/systemd/system/mangrove-coordinator.service /etc/mangrove/node.yaml /usr/share/doc/mangrove/copyright; do
+  [ -s "$root$file" ] || fail "$file is missing"
+done
+[ "$(inside stat -c '%U %a' /var/lib/mangrove)" = "mangrove 700" ] || fail "/var/lib/mangrove: $(inside stat -c '%U %a' /var/lib/mangrove)"
+missing=$(inside ldd /usr/bin/mangrove | grep "not found" || true)
+[ -z "$missing" ] || fail "libraries are missing: $missing"
+
+step "a coordinator and a node, as their units start them"
+start() {  # UNIT LOG: sets $started
+  local command
+  read -ra command < <(sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/$1.service")
+  "${enter_as_service[@]}" "${command[@]}" > "$2" 2>&1 &
+  started=$!
+}
+wait_for() {  # FILE TEXT: until the service has said so
+  for _ in $(seq 150); do
+    grep -q "$2" "$1" && return
+    sleep 0.2  # between two looks
+  done
+  cat "$1" >&2
+  fail "'$2' did not come"
+}
+echo "listen: $address" >> "$root/etc/mangrove/coordinator.yaml"
+start mangrove-coordinator "$work/coordinator.log"
+coordinator=$started
+wait_for "$work/coordinator.log" "coordinator ready on"
+"${enter_as_service[@]}" mangrove invite --role node --coordinator "$address" > "$work/node.join"
+inside install -o mangrove -m 600 /dev/stdin /etc/mangrove/node.join < "$work/node.join"
+printf 'join: /etc/mangrove/node.join\nname: board\nthreads: 1\n' >> "$root/etc/mangrove/node.yaml"
+start mangrove-node "$work/node.log"
+node=$started
+wait_for "$work/node.log" "node board ready on"
+"${enter_as_service[@]}" mangrove train --coordinator "$address" --model mlp --data glyphs --limit 500 \
+  --run-dir /var/lib/mangrove/runs/first --quiet
+[ -s "$root/var/lib/mangrove/runs/first/model.onnx" ] || fail "no model was trained"
+kill $node $coordinator
+wait $node || fail "the node ended with status $?"
+wait $coordinator || fail "the coordinator ended with status $?"
+
+step "upgrade"
+dpkg-deb -R "$package" "$work/next"
+version=$(dpkg-deb --field "$package" Version)
+sed -i "s/^Version: .*/Version: $version+next/" "$work/next/DEBIAN/control"
+dpkg-deb --root-owner-group -b "$work/next" "$root/tmp/next.deb" > /dev/null
+inside apt-get install -q -y --no-install-recommends /tmp/next.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
+inside dpkg -s mangrove | grep -qxF "Version: $version+next" || fail "it is still $(inside dpkg-query -W mangrove)"
+grep -q "^name: board" "$root/etc/mangrove/node.yaml" || fail "the upgrade has changed settings"
+
+step "remove, then purge"
+inside apt-get remove -q -y mangrove > "$work/apt.log" 2>&1
+[ ! -e "$root/usr/bin/mangrove" ] || fail "the program is still there"
+[ -s "$root/var/lib/mangrove/runs/first/model.onnx" ] || fail "removing has lost the state"
+[ -s "$root/etc/mangrove/node.yaml" ] || fail "removing has lost the settings"
+inside apt-get purge -q -y mangrove > "$work/apt.log" 2>&1
+for path in /var/lib/mangrove /etc/mangrove /usr/share/doc/mangrove /lib/systemd/system/mangrove-node.service; do
+  [ ! -e "$root$path" ] || fail "purging has left $path"
+done
+inside getent passwd mangrove > /dev/null && fail "purging has left the user mangrove"
+echo "installed, used, upgraded, removed and purged"
