@@ -8,7 +8,7 @@
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
-# them. package makes the Debian package and installs it in a fresh Debian 12, which needs root.
+# them. package makes the Debian packages and installs them in a fresh Debian 12, which needs root.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -43,7 +43,7 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 }
 
 run_release() { build_and_test release ""; }
-run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release/mangrove_*.deb; }
+run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release; }
 
 sanitized() {  # PRESET MODULE...: what compiles and runs many times slower is tested where a sanitizer finds most
   local preset=$1

@@ -1,7 +1,11 @@
-# What `cmake --install` installs, and the Debian package that `cpack` makes; scripts/package.sh builds and checks it.
+# What `cmake --install` installs, and the Debian packages that `cpack` makes; scripts/package.sh builds and checks them.
 #
-#   component program   the program, its manual page, the completions of shells
-#   component service   units of systemd, their settings, Debian's documents: at fixed paths, so in the package only
+#   component program     the program, its manual page, the completions of shells
+#   component simulator   the program that `mangrove sim` starts, in a package of its own: it needs many libraries
+#   component service     units of systemd, their settings
+#   component documents, simulator_documents   those that Debian asks for
+#
+# The last three have fixed paths, so they are in the packages only.
 
 include(GNUInstallDirs)
 
@@ -19,6 +23,7 @@ add_custom_command(OUTPUT ${written}
 add_custom_target(mangrove_share ALL DEPENDS ${written})
 
 install(TARGETS mangrove RUNTIME COMPONENT program)
+install(TARGETS mangrove-sim RUNTIME COMPONENT simulator)
 install(FILES ${share}/mangrove.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${share}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mangrove
   COMPONENT program)
@@ -31,27 +36,48 @@ install(FILES ${deploy}/systemd/mangrove-coordinator.service ${deploy}/systemd/m
 install(FILES ${deploy}/etc/coordinator.yaml ${deploy}/etc/node.yaml
   DESTINATION /etc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES ${deploy}/debian/copyright ${share}/changelog.gz
-  DESTINATION /usr/share/doc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
+  DESTINATION /usr/share/doc/mangrove COMPONENT documents EXCLUDE_FROM_ALL)
+install(FILES ${deploy}/debian/copyright ${share}/changelog.gz
+  DESTINATION /usr/share/doc/mangrove-sim COMPONENT simulator_documents EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_SET_DESTDIR ON)  # for the fixed paths
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};mangrove;program;/;${CMAKE_BINARY_DIR};mangrove;service;/")
 set(CPACK_PACKAGE_NAME mangrove)
 set(CPACK_PACKAGE_VENDOR "The Mangrove authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "deep learning across end devices, edge servers and the cloud")
-set(CPACK_PACKAGE_DESCRIPTION
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL program simulator service documents simulator_documents)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(MANGROVE_MAINTAINER "The Mangrove authors <mangrove@example.org>" CACHE STRING "who answers for the packages")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${MANGROVE_MAINTAINER}")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_MAIN_PACKAGE_NAME mangrove)
+set(CPACK_DEBIAN_MAIN_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_MAIN_PACKAGE_RECOMMENDS "avahi-daemon, ca-certificates")
+set(CPACK_DEBIAN_MAIN_PACKAGE_SUGGESTS mangrove-sim)
+set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
+  ${deploy}/debian/conffiles)
+set(CPACK_DEBIAN_SIM_PACKAGE_NAME mangrove-sim)
+set(CPACK_DEBIAN_SIM_PACKAGE_DEPENDS "mangrove (= ${PROJECT_VERSION})")
+
+include(CPack)
+cpack_add_component_group(main DESCRIPTION
 "Mangrove trains neural networks on clusters of small computers, and cuts them
 into stages that several computers compute together. This package has the
 program, and services for a coordinator and for nodes.")
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Mangrove authors <mangrove@lists.mangrove.dev>")
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "avahi-daemon, ca-certificates")
-set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
-  ${deploy}/debian/conffiles)
-include(CPack)
+cpack_add_component_group(sim DESCRIPTION
+"Mangrove trains neural networks on clusters of small computers. This package
+has the command mangrove sim, which runs jobs on virtual devices in virtual
+time.")
+foreach(component program service documents)
+  cpack_add_component(${component} GROUP main)
+endforeach()
+foreach(component simulator simulator_documents)
+  cpack_add_component(${component} GROUP sim)
+endforeach()

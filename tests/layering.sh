@@ -30,8 +30,6 @@ parts="
   learn/optimizer.cc            learn/optimizers/rules.h        a table: its rows
   learn/replica.cc              learn/trainable.h               create() checks the graph
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
-  sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
-  sim/simulation.cc             sim/virtual_cluster.h           the other
   train/aggregation/aggregation.cc  train/aggregation/rules/rows.h  a table: its rows
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
 "

@@ -12,14 +12,26 @@
 #include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/settings.h"
 
+namespace mangrove::cluster {
+class JobSpec;
+}
+namespace mangrove::sim {
+struct SimulationOptions;
+struct World;
+}  // namespace mangrove::sim
+
 namespace mangrove::cli {
+
+using Simulate = Status (*)(const cluster::JobSpec&, const sim::World&, sim::SimulationOptions);
 
 /// What every command is given, and where the chosen one leaves what main() has to do.
 struct CommandContext {
+  std::vector<std::string> arguments;  // of this process; the first is the program
   std::stop_token stop;
   OutputOptions output;
   std::function<Status()> action;
-  bool failed = false;  // the action has printed its result, which says that a part could not be done
+  Simulate simulate = nullptr;  // sim::simulate, of the one program that links SimGrid; null: this is another one
+  bool failed = false;          // the action has printed its result, which says that a part could not be done
 };
 
 /// Values of flags as they were typed, to be set over defaults and job files.

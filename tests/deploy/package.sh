@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Installs the package of scripts/package.sh in a fresh Debian 12, uses it there, upgrades, removes and purges it. Root
-# only: it makes a root file system with debootstrap and mounts /proc in it.
+# Installs the packages of scripts/package.sh in a fresh Debian 12, uses them there, upgrades, removes and purges them.
+# Root only: it makes a root file system with debootstrap and mounts /proc in it.
 #
-#   tests/deploy/package.sh build/release/mangrove_VERSION_ARCHITECTURE.deb
+#   tests/deploy/package.sh build/release    # the folder of the packages
 set -euo pipefail
-[ $# = 1 ] || { echo "usage: package.sh PACKAGE.deb" >&2; exit 2; }
+[ $# = 1 ] || { echo "usage: package.sh FOLDER" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "package.sh: only root can make a root file system" >&2; exit 1; }
-package=$(realpath "$1")
+package=$(echo "$1"/mangrove_*.deb)
+simulator=$(echo "$1"/mangrove-sim_*.deb)
+worlds=$(dirname -- "${BASH_SOURCE[0]}")/../../examples/worlds
 address=127.0.0.1:17070
 work=$(mktemp -d)
 root=$work/root
@@ -71,6 +73,16 @@ wait_for "$work/node.log" "node board ready on"
 kill $node $coordinator
 wait $node || fail "the node ended with status $?"
 wait $coordinator || fail "the coordinator ended with status $?"
+
+step "the simulator"
+cp "$simulator" "$root/tmp/mangrove-sim.deb"
+cp "$worlds"/boards.yaml "$worlds"/job.yaml "$root/tmp"
+simulate() { inside mangrove sim /tmp/boards.yaml /tmp/job.yaml --limit 400 --run-dir /tmp/simulated --quiet; }
+if simulate 2> "$work/sim.log"; then fail "there is a simulator without its package"; fi
+grep -q "the package mangrove-sim has it" "$work/sim.log" || fail "without it one reads: $(cat "$work/sim.log")"
+inside apt-get install -q -y --no-install-recommends /tmp/mangrove-sim.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
+simulate
+inside apt-get purge -q -y mangrove-sim > "$work/apt.log" 2>&1
 
 step "upgrade"
 dpkg-deb -R "$package" "$work/next"

@@ -12,6 +12,7 @@
 #include "tests/sim/in_child.h"
 
 #include "mangrove/infer/strategy.h"
+#include "mangrove/sim/simgrid/simulate.h"
 
 namespace mangrove::sim {
 namespace {

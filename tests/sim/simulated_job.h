@@ -10,7 +10,7 @@
 
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/sim/simulation.h"
+#include "mangrove/sim/simgrid/simulate.h"
 
 namespace mangrove::sim {
 

@@ -9,6 +9,7 @@
 #include "tests/sim/simulated_job.h"
 
 #include "mangrove/base/process_memory.h"
+#include "mangrove/sim/simgrid/simulate.h"
 
 namespace mangrove::sim {
 namespace {

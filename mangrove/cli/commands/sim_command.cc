@@ -1,4 +1,8 @@
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -146,15 +150,15 @@ Status run_sim(SimState& state, CommandContext& context) {
   std::ofstream events(events_path, std::ios::trunc);
   if (!events) return make_error(Code::permission_denied, events_path.string() + ": cannot write");
   const auto simulate = [&](const cluster::JobSpec& job, const Reporter& report) {
-    return sim::simulate(job, world,
-                         {.faults = faults,
-                          .seed = seed,
-                          .data_folder = data::data_folder(state.data().data_dir),
-                          .limit = state.time_limit,
-                          .stop = context.stop,
-                          .report = report,
-                          .log = [&](std::string_view line) { events << line << '\n'; },
-                          .is_modelled = is_modelled});
+    return context.simulate(job, world,
+                            {.faults = faults,
+                             .seed = seed,
+                             .data_folder = data::data_folder(state.data().data_dir),
+                             .limit = state.time_limit,
+                             .stop = context.stop,
+                             .report = report,
+                             .log = [&](std::string_view line) { events << line << '\n'; },
+                             .is_modelled = is_modelled});
   };
   ClusterSession no_cluster(context.output.quiet);
   JobContext job{no_cluster, folder, context.output, context.stop};
@@ -176,6 +180,18 @@ Status run_sim(SimState& state, CommandContext& context) {
   const std::string summary =
       "Simulated: times are virtual" + learnt + "\n" + summary_table({{state.section(), result}});
   return leave_result(result, summary, folder, context);
+}
+
+/// Runs the program that can simulate in place of this one. Returns only if it cannot. errors: failed_precondition.
+Status become_simulator(std::vector<std::string> arguments) {
+  std::error_code code;
+  const fs::path simulator = fs::read_symlink("/proc/self/exe", code).parent_path() / "mangrove-sim";
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  ::execv(simulator.c_str(), pointers.data());
+  return make_error(Code::failed_precondition, "sim: the program " + simulator.string() + " cannot be started: " +
+                                                   std::strerror(errno) + "; the package mangrove-sim has it");
 }
 
 }  // namespace
@@ -216,7 +232,11 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       "The same files and seed give the same run, bit for bit. The run folder gets what\n"
       "`mangrove train` or `mangrove infer` leaves there, and events.jsonl.\n"
       "docs/simulation.md explains world and fault files.");
-  command->callback([&context, state] { context.action = [&context, state] { return run_sim(*state, context); }; });
+  command->callback([&context, state] {
+    context.action = [&context, state] {
+      return context.simulate == nullptr ? become_simulator(context.arguments) : run_sim(*state, context);
+    };
+  });
 }
 
 }  // namespace mangrove::cli

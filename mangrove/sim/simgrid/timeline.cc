@@ -1,4 +1,4 @@
-#include "mangrove/sim/timeline.h"
+#include "mangrove/sim/simgrid/timeline.h"
 
 #include <utility>
 

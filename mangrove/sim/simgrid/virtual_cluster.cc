@@ -1,4 +1,4 @@
-#include "mangrove/sim/virtual_cluster.h"
+#include "mangrove/sim/simgrid/virtual_cluster.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mangrove/sim/simulation.h"
+#include "mangrove/sim/simgrid/simulate.h"
 
 #include <gtest/gtest.h>
 

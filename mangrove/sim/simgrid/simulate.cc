@@ -1,4 +1,4 @@
-#include "mangrove/sim/simulation.h"
+#include "mangrove/sim/simgrid/simulate.h"
 
 #include <xbt/log.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mangrove/sim/lie_check.h"
+#include "mangrove/sim/simgrid/virtual_cluster.h"
 #include "mangrove/sim/timing_only.h"
-#include "mangrove/sim/virtual_cluster.h"
 
 namespace mangrove::sim {
 

@@ -1,4 +1,4 @@
-#include "mangrove/sim/network.h"
+#include "mangrove/sim/simgrid/network.h"
 
 #include <algorithm>
 #include <cmath>

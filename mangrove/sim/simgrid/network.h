@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mangrove/base/random.h"
-#include "mangrove/sim/timeline.h"
+#include "mangrove/sim/simgrid/timeline.h"
 #include "mangrove/sim/world.h"
 
 namespace mangrove::sim {

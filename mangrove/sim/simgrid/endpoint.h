@@ -12,7 +12,7 @@
 #include "mangrove/net/endpoint.h"
 #include "mangrove/net/mailbox.h"
 #include "mangrove/net/traffic_meter.h"
-#include "mangrove/sim/timeline.h"
+#include "mangrove/sim/simgrid/timeline.h"
 
 namespace mangrove::sim {
 

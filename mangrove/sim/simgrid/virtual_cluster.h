@@ -10,11 +10,11 @@
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/step_log.h"
 #include "mangrove/cluster/usage.h"
-#include "mangrove/sim/endpoint.h"
 #include "mangrove/sim/lie.h"
-#include "mangrove/sim/network.h"
+#include "mangrove/sim/simgrid/endpoint.h"
+#include "mangrove/sim/simgrid/network.h"
+#include "mangrove/sim/simgrid/virtual_device.h"
 #include "mangrove/sim/simulation.h"
-#include "mangrove/sim/virtual_device.h"
 
 namespace mangrove::sim {
 

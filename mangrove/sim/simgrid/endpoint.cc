@@ -1,4 +1,4 @@
-#include "mangrove/sim/endpoint.h"
+#include "mangrove/sim/simgrid/endpoint.h"
 
 #include <algorithm>
 #include <cmath>
