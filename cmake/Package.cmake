@@ -9,41 +9,43 @@
 
 include(GNUInstallDirs)
 
-set(share ${CMAKE_BINARY_DIR}/share)
-set(written ${share}/mangrove.1.gz ${share}/changelog.gz ${share}/mangrove.bash ${share}/_mangrove ${share}/mangrove.fish)
-add_custom_command(OUTPUT ${written}
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${share}
-  COMMAND mangrove man > ${share}/mangrove.1
-  COMMAND gzip -9nf ${share}/mangrove.1
-  COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${share}/changelog.gz
-  COMMAND mangrove completion bash > ${share}/mangrove.bash
-  COMMAND mangrove completion zsh > ${share}/_mangrove
-  COMMAND mangrove completion fish > ${share}/mangrove.fish
+set(packaged ${CMAKE_BINARY_DIR}/share)
+set(packaged_files ${packaged}/mangrove.1.gz ${packaged}/changelog.gz ${packaged}/mangrove.bash ${packaged}/_mangrove
+  ${packaged}/mangrove.fish)
+add_custom_command(OUTPUT ${packaged_files}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${packaged}
+  COMMAND mangrove man > ${packaged}/mangrove.1
+  COMMAND gzip -9nf ${packaged}/mangrove.1
+  COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${packaged}/changelog.gz
+  COMMAND mangrove completion bash > ${packaged}/mangrove.bash
+  COMMAND mangrove completion zsh > ${packaged}/_mangrove
+  COMMAND mangrove completion fish > ${packaged}/mangrove.fish
   DEPENDS mangrove ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
-add_custom_target(mangrove_share ALL DEPENDS ${written})
+add_custom_target(mangrove_share ALL DEPENDS ${packaged_files})
 
 install(TARGETS mangrove RUNTIME COMPONENT program)
 install(TARGETS mangrove-sim RUNTIME COMPONENT simulator)
-install(FILES ${share}/mangrove.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
-install(FILES ${share}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mangrove
+install(FILES ${packaged}/mangrove.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${packaged}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mangrove
   COMPONENT program)
-install(FILES ${share}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
-install(FILES ${share}/mangrove.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+install(FILES ${packaged}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${packaged}/mangrove.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 
-set(deploy ${CMAKE_SOURCE_DIR}/deploy)
-install(FILES ${deploy}/systemd/mangrove-coordinator.service ${deploy}/systemd/mangrove-node.service
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/mangrove-coordinator.service ${CMAKE_SOURCE_DIR}/deploy/systemd/mangrove-node.service
   DESTINATION /lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
-install(FILES ${deploy}/etc/coordinator.yaml ${deploy}/etc/node.yaml
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/etc/coordinator.yaml ${CMAKE_SOURCE_DIR}/deploy/etc/node.yaml
   DESTINATION /etc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
-install(FILES ${deploy}/debian/copyright ${share}/changelog.gz
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/debian/copyright ${packaged}/changelog.gz
   DESTINATION /usr/share/doc/mangrove COMPONENT documents EXCLUDE_FROM_ALL)
-install(FILES ${deploy}/debian/copyright ${share}/changelog.gz
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/debian/copyright ${packaged}/changelog.gz
   DESTINATION /usr/share/doc/mangrove-sim COMPONENT simulator_documents EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_SET_DESTDIR ON)  # for the fixed paths
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+  WORLD_READ WORLD_EXECUTE)  # whatever the umask of who builds
 set(CPACK_PACKAGE_NAME mangrove)
 set(CPACK_PACKAGE_VENDOR "The Mangrove authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "deep learning across end devices, edge servers and the cloud")
@@ -61,20 +63,21 @@ set(CPACK_DEBIAN_MAIN_PACKAGE_NAME mangrove)
 set(CPACK_DEBIAN_MAIN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_MAIN_PACKAGE_RECOMMENDS "avahi-daemon, ca-certificates")
 set(CPACK_DEBIAN_MAIN_PACKAGE_SUGGESTS mangrove-sim)
-set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
-  ${deploy}/debian/conffiles)
+set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/debian/postinst ${CMAKE_SOURCE_DIR}/deploy/debian/prerm ${CMAKE_SOURCE_DIR}/deploy/debian/postrm
+  ${CMAKE_SOURCE_DIR}/deploy/debian/conffiles)
 set(CPACK_DEBIAN_SIM_PACKAGE_NAME mangrove-sim)
 set(CPACK_DEBIAN_SIM_PACKAGE_DEPENDS "mangrove (= ${PROJECT_VERSION})")
 
-include(CPack)
-cpack_add_component_group(main DESCRIPTION
+set(CPACK_DEBIAN_MAIN_DESCRIPTION
 "Mangrove trains neural networks on clusters of small computers, and cuts them
 into stages that several computers compute together. This package has the
 program, and services for a coordinator and for nodes.")
-cpack_add_component_group(sim DESCRIPTION
+set(CPACK_DEBIAN_SIM_DESCRIPTION
 "Mangrove trains neural networks on clusters of small computers. This package
 has the command mangrove sim, which runs jobs on virtual devices in virtual
 time.")
+
+include(CPack)
 foreach(component program service documents)
   cpack_add_component(${component} GROUP main)
 endforeach()

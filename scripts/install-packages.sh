@@ -12,7 +12,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
-package="dpkg-dev lintian debootstrap gzip"
+package="dpkg-dev file lintian debootstrap gzip systemd"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 packages=""

@@ -3,7 +3,7 @@
 # mangrove-sim_VERSION_ARCHITECTURE.deb, and looks for mistakes in them with lintian. tests/deploy/package.sh installs them.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
-most_bytes=40000000  # of the program and private libraries: a small board has little room
+most_bytes=40000000  # of a program: a small board has little room
 
 scripts/install-packages.sh build package
 scripts/build.sh release mangrove mangrove_share

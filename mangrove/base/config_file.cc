@@ -135,16 +135,14 @@ Result<std::vector<ConfigFile::Setting>> read_entry(const std::string& file, con
   return settings;
 }
 
-Status check_known(const ConfigFile::Setting& setting, const Keys& keys, const Lists& lists) {
-  if (keys.find(setting.key) != nullptr || lists.contains(setting.key)) return {};
+Status check_known(const std::string& key, const Keys& keys, const Lists& lists) {
+  if (keys.find(key) != nullptr || lists.contains(key)) return {};
   std::vector<std::string> known = keys.names();
   for (const auto& [name, target] : lists) known.push_back(name);
-  return make_error(Code::invalid_argument,
-                    fmt::format("unknown key '{}'{}", setting.key, suggestion(setting.key, known)));
+  return make_error(Code::invalid_argument, fmt::format("unknown key '{}'{}", key, suggestion(key, known)));
 }
 
 Status apply_setting(const ConfigFile::Setting& setting, const Keys& keys, const Lists& lists) {
-  MG_RETURN_IF_ERROR(check_known(setting, keys, lists));
   const auto list = lists.find(setting.key);
   if (list == lists.end()) return keys.set(setting.key, setting.value);
   list->second->push_back(setting.value);
@@ -155,21 +153,23 @@ Status apply_setting(const ConfigFile::Setting& setting, const Keys& keys, const
 
 Status apply_settings_file(const fs::path& path, const Keys& keys, const Lists& lists) {
   MG_TRY(const std::string text, read_file(path));
-  std::vector<ConfigFile::Setting> first_of_each, all;
+  std::vector<ConfigFile::Setting> given, all;  // each key, and each value
   try {
     const YAML::Node root = YAML::Load(text);
     if (root.IsNull()) return {};
     if (!root.IsMap()) return make_error(Code::invalid_argument, path.string() + ": expected lines of 'key: value'");
     for (const auto& entry : root) {
+      given.push_back({entry.first.Scalar(), "", line_of(entry.first)});
+      MG_RETURN_IF_ERROR(
+          check_known(given.back().key, keys, lists).context(fmt::format("{}:{}", path.string(), given.back().line)));
       MG_TRY(const std::vector<ConfigFile::Setting> settings,
              read_entry(path.string(), entry.first, entry.second, lists));
-      if (!settings.empty()) first_of_each.push_back(settings.front());
       all.insert(all.end(), settings.begin(), settings.end());
     }
   } catch (const YAML::Exception& error) {
     return make_error(Code::invalid_argument, fmt::format("{}:{}: {}", path.string(), error.mark.line + 1, error.msg));
   }
-  MG_RETURN_IF_ERROR(check_repeated(path.string(), first_of_each));
+  MG_RETURN_IF_ERROR(check_repeated(path.string(), given));
   for (const ConfigFile::Setting& setting : all)
     MG_RETURN_IF_ERROR(apply_setting(setting, keys, lists).context(fmt::format("{}:{}", path.string(), setting.line)));
   return {};

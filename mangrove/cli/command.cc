@@ -80,7 +80,7 @@ void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed) {
 void add_config_flag(CLI::App& app, std::string& path) {
   app.add_option("--config", path,
                  "YAML file with these settings, named as the flags: 'heartbeat_interval: 1s', 'allow_path: [/srv/a]'; "
-                 "flags win over it")
+                 "flags win over it, and --allow-path adds to it")
       ->type_name("FILE");
 }
 

@@ -28,6 +28,8 @@ ServiceNotice::ServiceNotice(std::function<std::string()> status) : status_(std:
 }
 
 ServiceNotice::~ServiceNotice() {
+  watchdog_.request_stop();
+  if (watchdog_.joinable()) watchdog_.join();  // it says nothing after this
   notify("STOPPING=1", "ending");
 }
 

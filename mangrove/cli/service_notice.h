@@ -11,8 +11,8 @@ namespace mangrove::cli {
 class ServiceNotice {
  public:
   /// status: gives one line for `systemctl status`. With a watchdog (WatchdogSec= of the unit), it is called from
-  /// another thread twice in that time, as a sign of life: it should take the locks that the service works with, so
-  /// that a service that hangs is started again.
+  /// another thread twice in that time, as a sign of life: it should take a lock that the service works with, so
+  /// that a service that hangs while it holds this lock is started again.
   explicit ServiceNotice(std::function<std::string()> status);
   ~ServiceNotice();
   ServiceNotice(const ServiceNotice&) = delete;

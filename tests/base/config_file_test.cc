@@ -52,13 +52,14 @@ TEST_F(SettingsFile, WithoutAKeySetsNothing) {
 
 TEST_F(SettingsFile, MistakesAreNamedWithTheirLine) {
   EXPECT_EQ(fault("name: a\ntreads: 4\n"), ":2: unknown key 'treads'; did you mean 'threads'?");
-  EXPECT_EQ(fault("alow_path: [/a]\n"), ":1: key 'alow_path' needs a single value");
+  EXPECT_EQ(fault("alow_path: [/a]\n"), ":1: unknown key 'alow_path'; did you mean 'allow_path'?");
   EXPECT_EQ(fault("alow_path: /a\n"), ":1: unknown key 'alow_path'; did you mean 'allow_path'?");
   EXPECT_EQ(fault("\nthreads: many\n"), ":2: key 'threads': 'many' is not a whole number from 0 to 64");
   EXPECT_EQ(fault("name: [a, b]\n"), ":1: key 'name' needs a single value");
   EXPECT_EQ(fault("name:\n"), ":1: key 'name' needs a single value");
   EXPECT_EQ(fault("allow_path: [/a, [/b]]\n"), ":1: key 'allow_path' needs a single value");
   EXPECT_EQ(fault("name: a\nthreads: 1\nname: b\n"), ":3: key 'name' is given twice, first in line 1");
+  EXPECT_EQ(fault("allow_path: []\nallow_path: [/a]\n"), ":2: key 'allow_path' is given twice, first in line 1");
   EXPECT_EQ(fault("pi-3\n"), ": expected lines of 'key: value'");
   EXPECT_NE(fault("name: [\n").find(":2: "), std::string::npos);
 }

@@ -13,12 +13,16 @@ address=127.0.0.1:17070
 work=$(mktemp -d)
 root=$work/root
 clean() {
-  for job in $(jobs -p); do kill "$job" 2> /dev/null && wait "$job"; done
+  for job in $(jobs -p); do
+    kill "$job" 2> /dev/null || true
+    wait "$job" || true
+  done
   for mount in dev/pts dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
   rm -rf --one-file-system "$work"
 }
 trap clean EXIT
-enter=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C)
+enter=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C
+  ${http_proxy:+http_proxy="$http_proxy"})
 enter_as_service=("${enter[@]}" setpriv --reuid mangrove --regid mangrove --clear-groups env HOME=/var/lib/mangrove)
 inside() { "${enter[@]}" "$@"; }
 fail() { echo "package.sh: $*" >&2; exit 1; }
@@ -42,7 +46,12 @@ done
 missing=$(inside ldd /usr/bin/mangrove | grep "not found" || true)
 [ -z "$missing" ] || fail "libraries are missing: $missing"
 
-step "a coordinator and a node, as their units start them"
+for unit in mangrove-coordinator mangrove-node; do
+  systemd-analyze verify --root="$root" "$root/lib/systemd/system/$unit.service"
+  systemd-analyze security --offline=true --threshold=30 --no-pager "$root/lib/systemd/system/$unit.service" | tail -n 1  # 3.0
+done
+
+step "a coordinator and a node, with the command lines of their units"
 start() {  # UNIT LOG: sets $started
   local command
   read -ra command < <(sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/$1.service")
@@ -70,9 +79,9 @@ wait_for "$work/node.log" "node board ready on"
 "${enter_as_service[@]}" mangrove train --coordinator "$address" --model mlp --data glyphs --limit 500 \
   --run-dir /var/lib/mangrove/runs/first --quiet
 [ -s "$root/var/lib/mangrove/runs/first/model.onnx" ] || fail "no model was trained"
-kill $node $coordinator
-wait $node || fail "the node ended with status $?"
-wait $coordinator || fail "the coordinator ended with status $?"
+kill "$node" "$coordinator"
+wait "$node" || fail "the node ended with status $?"
+wait "$coordinator" || fail "the coordinator ended with status $?"
 
 step "the simulator"
 cp "$simulator" "$root/tmp/mangrove-sim.deb"
@@ -90,7 +99,7 @@ version=$(dpkg-deb --field "$package" Version)
 sed -i "s/^Version: .*/Version: $version+next/" "$work/next/DEBIAN/control"
 dpkg-deb --root-owner-group -b "$work/next" "$root/tmp/next.deb" > /dev/null
 inside apt-get install -q -y --no-install-recommends /tmp/next.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
-inside dpkg -s mangrove | grep -qxF "Version: $version+next" || fail "it is still $(inside dpkg-query -W mangrove)"
+[ "$(inside dpkg-query -W mangrove)" = $'mangrove\t'"$version+next" ] || fail "it is still $(inside dpkg-query -W mangrove)"
 grep -q "^name: board" "$root/etc/mangrove/node.yaml" || fail "the upgrade has changed settings"
 
 step "remove, then purge"

@@ -141,7 +141,7 @@ Status run_node(NodeState& state, const std::stop_token& stop) {
   std::fflush(stdout);
   Status ended;
   {
-    const ServiceNotice notice([&] { return node->name() + " is a node of " + node->coordinator(); });
+    const ServiceNotice notice([&] { return printable(node->name() + " is a node of " + node->coordinator()); });
     ended = node->wait(stop);
   }
   node->shutdown();

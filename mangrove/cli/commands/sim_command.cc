@@ -186,6 +186,7 @@ Status run_sim(SimState& state, CommandContext& context) {
 Status become_simulator(std::vector<std::string> arguments) {
   std::error_code code;
   const fs::path simulator = fs::read_symlink("/proc/self/exe", code).parent_path() / "mangrove-sim";
+  if (code) return make_error(Code::failed_precondition, "sim: /proc/self/exe: " + code.message());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
