@@ -47,11 +47,18 @@ set(MANGROVE_PRECOMPILED <algorithm> <array> <atomic> <chrono> <cmath> <conditio
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <thread> <utility>
     <variant> <vector>)
 
-function(mangrove_precompile target)  # target, further headers; without any, it shares what mangrove_precompiled has
-  if(ARGN OR target STREQUAL mangrove_precompiled)
-    target_precompile_headers(${target} PRIVATE ${MANGROVE_PRECOMPILED} ${ARGN})
+set(headers_of_mangrove_precompiled ${MANGROVE_PRECOMPILED})               # shared by modules
+set(headers_of_tests_precompiled ${MANGROVE_PRECOMPILED} <gtest/gtest.h>)  # and by their tests
+
+# The target has those of `shared`, another target. With further headers it has its own, which take ten seconds to compile:
+# so only if it has many sources, or must not share.
+function(mangrove_precompile target shared)  # target, target that it shares with, further headers
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  if(target STREQUAL shared OR (ARGN AND count GREATER 24) OR "<cstddef>" IN_LIST ARGN)
+    target_precompile_headers(${target} PRIVATE ${headers_of_${shared}} ${ARGN})
   else()
-    target_precompile_headers(${target} REUSE_FROM mangrove_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ${shared})
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
@@ -86,7 +93,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cc "")
 add_library(mangrove_precompiled OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cc)
 target_compile_options(mangrove_precompiled PRIVATE ${MANGROVE_WARNINGS} -pthread)
 mangrove_sanitize(mangrove_precompiled)
-mangrove_precompile(mangrove_precompiled)
+mangrove_precompile(mangrove_precompiled mangrove_precompiled)
 
 # Generated code is not ours to warn about: it is compiled in a library of its own and included as a system header.
 function(mangrove_protos module grpc)
@@ -129,7 +136,7 @@ function(mangrove_module module)
   if("OpenMP::OpenMP_CXX" IN_LIST M_OUTSIDE)
     list(APPEND M_PRECOMPILE <cstddef>)  # GCC refuses to share headers between sources with and without OpenMP
   endif()
-  mangrove_precompile(${target} ${M_PRECOMPILE})
+  mangrove_precompile(${target} mangrove_precompiled ${M_PRECOMPILE})
   mangrove_join(${target} ${M_APART})
   foreach(dependency ${M_DEPENDS})
     target_link_libraries(${target} PUBLIC mangrove_${dependency})
@@ -164,6 +171,12 @@ function(mangrove_module module)
   set_property(GLOBAL PROPERTY MANGROVE_PRECOMPILE_${module} ${M_PRECOMPILE})
 endfunction()
 
+# What tests themselves compute is little: a quarter less time to compile them, half of it with AddressSanitizer.
+set(MANGROVE_TEST_OPTIONS -pthread $<$<CONFIG:Release>:-O1>)
+if(MANGROVE_SANITIZE)
+  set(MANGROVE_TEST_OPTIONS -pthread -O0)
+endif()
+
 # One test program per folder of tests/: every *.cc in it and in the folders in it is part of it, so none can be forgotten.
 function(mangrove_tests module)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${module}/*.cc)
@@ -172,14 +185,9 @@ function(mangrove_tests module)
   endif()
   set(target ${module}_test)
   add_executable(${target} ${sources})
-  # what tests themselves compute is little: a quarter less time to compile them, half of it with AddressSanitizer
-  set(optimisation $<$<CONFIG:Release>:-O1>)
-  if(MANGROVE_SANITIZE)
-    set(optimisation -O0)
-  endif()
-  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} ${optimisation})
+  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} ${MANGROVE_TEST_OPTIONS})
   get_property(precompile GLOBAL PROPERTY MANGROVE_PRECOMPILE_${module})
-  mangrove_precompile(${target} <gtest/gtest.h> ${precompile})
+  mangrove_precompile(${target} tests_precompiled ${precompile})
   mangrove_join(${target} ${CMAKE_SOURCE_DIR}/tests/codec)
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
