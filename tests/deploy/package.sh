@@ -36,7 +36,7 @@ mount --bind /dev "$root/dev"
 step "install"
 cp "$package" "$root/tmp/mangrove.deb"
 inside apt-get update -q > "$work/apt.log"
-inside apt-get install -q -y --no-install-recommends /tmp/mangrove.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
+inside apt-get install -q -y --no-install-recommends systemd /tmp/mangrove.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
 inside mangrove --version
 for file in /usr/share/man/man1/mangrove.1.gz /usr/share/bash-completion/completions/mangrove /lib/systemd/system/mangrove-node.service \
   /lib/systemd/system/mangrove-coordinator.service /etc/mangrove/node.yaml /usr/share/doc/mangrove/copyright; do
@@ -47,8 +47,10 @@ missing=$(inside ldd /usr/bin/mangrove | grep "not found" || true)
 [ -z "$missing" ] || fail "libraries are missing: $missing"
 
 for unit in mangrove-coordinator mangrove-node; do
-  systemd-analyze verify --root="$root" "$root/lib/systemd/system/$unit.service"
-  systemd-analyze security --offline=true --threshold=30 --no-pager "$root/lib/systemd/system/$unit.service" | tail -n 1  # 3.0
+  inside systemd-analyze verify --man=no "/lib/systemd/system/$unit.service"
+  inside systemd-analyze security --offline=true --threshold=30 --no-pager "/lib/systemd/system/$unit.service" | tail -n 1  # 3.0
+  inside systemctl enable "$unit" 2> "$work/enable.log"
+  [ -L "$root/etc/systemd/system/multi-user.target.wants/$unit.service" ] || fail "$unit: $(cat "$work/enable.log")"
 done
 
 step "a coordinator and a node, with the command lines of their units"
@@ -90,7 +92,8 @@ simulate() { inside mangrove sim /tmp/boards.yaml /tmp/job.yaml --limit 400 --ru
 if simulate 2> "$work/sim.log"; then fail "there is a simulator without its package"; fi
 grep -q "the package mangrove-sim has it" "$work/sim.log" || fail "without it one reads: $(cat "$work/sim.log")"
 inside apt-get install -q -y --no-install-recommends /tmp/mangrove-sim.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
-simulate
+simulate > "$work/sim.log"
+[ -s "$root/tmp/simulated/model.onnx" ] || fail "nothing was simulated: $(cat "$work/sim.log")"
 inside apt-get purge -q -y mangrove-sim > "$work/apt.log" 2>&1
 
 step "upgrade"
@@ -108,8 +111,9 @@ inside apt-get remove -q -y mangrove > "$work/apt.log" 2>&1
 [ -s "$root/var/lib/mangrove/runs/first/model.onnx" ] || fail "removing has lost the state"
 [ -s "$root/etc/mangrove/node.yaml" ] || fail "removing has lost the settings"
 inside apt-get purge -q -y mangrove > "$work/apt.log" 2>&1
-for path in /var/lib/mangrove /etc/mangrove /usr/share/doc/mangrove /lib/systemd/system/mangrove-node.service; do
-  [ ! -e "$root$path" ] || fail "purging has left $path"
+for path in /var/lib/mangrove /etc/mangrove /usr/share/doc/mangrove /lib/systemd/system/mangrove-node.service \
+  /etc/systemd/system/multi-user.target.wants/mangrove-{coordinator,node}.service; do
+  if [ -e "$root$path" ] || [ -L "$root$path" ]; then fail "purging has left $path"; fi
 done
 inside getent passwd mangrove > /dev/null && fail "purging has left the user mangrove"
 echo "installed, used, upgraded, removed and purged"
