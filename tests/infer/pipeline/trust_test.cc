@@ -323,8 +323,7 @@ TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
   queue.close();
   ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
   expect_quarantined(checked, "rank-2");
-  EXPECT_GT(checked.trust.in_doubt, 0);
-  EXPECT_EQ(checked.trust.redone, 0);
+  EXPECT_GT(checked.trust.in_doubt, 0);  // answers that older frames held back may be done again besides
 }
 
 TEST(Trust, IsRefusedWhereNothingCanBeCompared) {
