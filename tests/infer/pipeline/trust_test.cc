@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "tests/infer/inference_job.h"
@@ -23,6 +24,8 @@
 
 namespace mangrove::infer {
 namespace {
+
+using nlohmann::json;
 
 constexpr std::int64_t kTrustSamples = 1200;  // in micro-batches of 4
 constexpr int kNodes = 4;
@@ -190,9 +193,12 @@ void expect_quarantined(const Checked& checked, const std::string& node) {
 
 TEST(Trust, HonestDevicesAreAllBelieved) {
   for (const int stages : {1, 2}) {
-    const Checked checked = trusted_stream(checked_job(stages), 0);
+    const InferJob job = checked_job(stages);
+    RoleWorld world(kNodes + 1);
+    // of the usual share, one run in fifteen has no check after the ten of each device that come fast
+    const Checked checked = trusted_stream(world, job, {.share = 0.1}, dataset_work(job));
     expect_honest_answers(checked, "honest");
-    EXPECT_GE(checked.trust.checks, 10) << "so many of the busiest device come fast, whatever is drawn later";
+    EXPECT_GT(checked.trust.checks, 10);
     EXPECT_EQ(checked.trust.checks, checked.trust.copies) << "no third opinion";
     EXPECT_EQ(checked.trust.disputes, 0);
     EXPECT_EQ(checked.trust.redone, 0);
@@ -323,7 +329,11 @@ TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
   queue.close();
   ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
   expect_quarantined(checked, "rank-2");
-  EXPECT_GT(checked.trust.in_doubt, 0);  // answers that older frames held back may be done again besides
+  EXPECT_GT(checked.trust.in_doubt, 0);
+  // none of them is done again; those that older frames held back may be, since nobody has heard of them
+  std::size_t told = 0;
+  for (const Report& report : checked.outcome.of_kind("answers")) told += json::parse(report.json)["answers"].size();
+  EXPECT_EQ(told, static_cast<std::size_t>(kTrustSamples));
 }
 
 TEST(Trust, IsRefusedWhereNothingCanBeCompared) {
