@@ -21,7 +21,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
 endif()
 
 # GCC collects its garbage all the time unless it may keep some: a tenth of the time it compiles. Each compiler then takes
-# up to 2 GB, which boards do not have.
+# about 1 GB, which boards do not have.
 cmake_host_system_information(RESULT MANGROVE_MEMORY_MIB QUERY TOTAL_PHYSICAL_MEMORY)
 cmake_host_system_information(RESULT MANGROVE_CORES QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR memory_of_a_core "${MANGROVE_MEMORY_MIB} / ${MANGROVE_CORES}")
@@ -43,12 +43,12 @@ endfunction()
 # Headers that most sources include are parsed once, not once a file. A source still includes all that it uses: the clang
 # build of scripts/check.sh goes without. A header that defines objects, as CLI11's do, must not be precompiled: each source
 # would compile them. One of which only some sources use templates, as nlohmann's, costs the others half a second each.
-set(MANGROVE_PRECOMPILED <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <deque> <filesystem>
+set(headers_of_mangrove_precompiled  # shared by modules
+    <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <deque> <filesystem>
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <thread> <utility>
     <variant> <vector>)
 
-set(headers_of_mangrove_precompiled ${MANGROVE_PRECOMPILED})               # shared by modules
-set(headers_of_tests_precompiled ${MANGROVE_PRECOMPILED} <gtest/gtest.h>)  # and by their tests
+set(headers_of_tests_precompiled ${headers_of_mangrove_precompiled} <gtest/gtest.h>)  # shared by their tests
 
 # The target has those of `shared`, another target. With further headers it has its own, which take ten seconds to compile:
 # so only if it has many sources, or must not share.

@@ -9,6 +9,7 @@
 
 include(GNUInstallDirs)
 
+set(deploy ${CMAKE_SOURCE_DIR}/deploy)
 set(packaged ${CMAKE_BINARY_DIR}/share)
 set(packaged_files ${packaged}/mangrove.1.gz ${packaged}/changelog.gz ${packaged}/mangrove.bash ${packaged}/_mangrove
   ${packaged}/mangrove.fish)
@@ -31,13 +32,12 @@ install(FILES ${packaged}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bas
 install(FILES ${packaged}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
 install(FILES ${packaged}/mangrove.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 
-install(FILES ${CMAKE_SOURCE_DIR}/deploy/systemd/mangrove-coordinator.service ${CMAKE_SOURCE_DIR}/deploy/systemd/mangrove-node.service
-  DESTINATION /lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
-install(FILES ${CMAKE_SOURCE_DIR}/deploy/etc/coordinator.yaml ${CMAKE_SOURCE_DIR}/deploy/etc/node.yaml
+install(DIRECTORY ${deploy}/systemd/ DESTINATION /lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
+install(FILES ${deploy}/etc/coordinator.yaml ${deploy}/etc/node.yaml
   DESTINATION /etc/mangrove COMPONENT service EXCLUDE_FROM_ALL)
-install(FILES ${CMAKE_SOURCE_DIR}/deploy/debian/copyright ${packaged}/changelog.gz
+install(FILES ${deploy}/debian/copyright ${packaged}/changelog.gz
   DESTINATION /usr/share/doc/mangrove COMPONENT documents EXCLUDE_FROM_ALL)
-install(FILES ${CMAKE_SOURCE_DIR}/deploy/debian/copyright ${packaged}/changelog.gz
+install(FILES ${deploy}/debian/copyright ${packaged}/changelog.gz
   DESTINATION /usr/share/doc/mangrove-sim COMPONENT simulator_documents EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
@@ -63,8 +63,8 @@ set(CPACK_DEBIAN_MAIN_PACKAGE_NAME mangrove)
 set(CPACK_DEBIAN_MAIN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_MAIN_PACKAGE_RECOMMENDS "avahi-daemon, ca-certificates")
 set(CPACK_DEBIAN_MAIN_PACKAGE_SUGGESTS mangrove-sim)
-set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/debian/postinst ${CMAKE_SOURCE_DIR}/deploy/debian/prerm ${CMAKE_SOURCE_DIR}/deploy/debian/postrm
-  ${CMAKE_SOURCE_DIR}/deploy/debian/conffiles)
+set(CPACK_DEBIAN_MAIN_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
+  ${deploy}/debian/conffiles)
 set(CPACK_DEBIAN_SIM_PACKAGE_NAME mangrove-sim)
 set(CPACK_DEBIAN_SIM_PACKAGE_DEPENDS "mangrove (= ${PROJECT_VERSION})")
 

@@ -22,6 +22,7 @@ struct World;
 
 namespace mangrove::cli {
 
+/// sim::simulate().
 using Simulate = Status (*)(const cluster::JobSpec&, const sim::World&, sim::SimulationOptions);
 
 /// What every command is given, and where the chosen one leaves what main() has to do.

@@ -8,6 +8,7 @@ namespace mangrove::cli {
 
 /// While it lives, the service manager (systemd) knows this process as a service that is ready. Without a service
 /// manager it does nothing. Source: sd_notify(3), sd_watchdog_enabled(3).
+/// threads: one.
 class ServiceNotice {
  public:
   /// status: gives one line for `systemctl status`. With a watchdog (WatchdogSec= of the unit), it is called from

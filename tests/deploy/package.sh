@@ -17,7 +17,7 @@ clean() {
     kill "$job" 2> /dev/null || true
     wait "$job" || true
   done
-  for mount in dev/pts dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
+  for mount in dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
   rm -rf --one-file-system "$work"
 }
 trap clean EXIT
