@@ -10,8 +10,9 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr auto kLongestMessageBytes = static_cast<int>(kLongestPossible);
-constexpr int kMostCalls = 128;              // of a connection at once
-constexpr int kKeepaliveMs = 10'000;         // between pings
+constexpr int kMostCalls = 128;       // of a connection at once
+constexpr int kConnectMs = 10'000;    // for one attempt: a slow board needs seconds when many shake hands at once
+constexpr int kKeepaliveMs = 10'000;  // between pings
 constexpr int kKeepaliveTimeoutMs = 20'000;  // for the answer to one
 
 int milliseconds(Seconds seconds) {
@@ -91,7 +92,7 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
   // a connection of its own for each channel: a second one is opened because the first may be broken
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -20,6 +20,9 @@ constexpr Seconds kUnusedLimit = 30;  // then a link without users that makes no
 // gRPC ends a cancelled stream at once, unless the connection takes no more bytes because the peer is frozen: then only
 // after kKeepaliveTimeoutMs. Nobody waits for that.
 constexpr Seconds kAbortLimit = 0.5;
+// For one attempt to connect. When many peers shake hands at once, a slow board needs seconds for all of them, and what
+// is given up and begun again only adds to its work.
+constexpr int kConnectMs = 10'000;
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;  // a ping may have to queue behind some MB of data on a slow line
 
@@ -39,7 +42,7 @@ std::shared_ptr<grpc::Channel> new_channel(const Destination& to, const Credenti
   // a connection of its own: bulk data must not delay the heartbeats that another channel carries to the same address
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // for one attempt to connect
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
   // a connection that died without a word, e.g. by a power cut, has to break some time
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);

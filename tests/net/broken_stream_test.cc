@@ -93,6 +93,17 @@ TEST(BrokenStream, PeerThatStartsLaterGetsEverything) {
   expect_each_once(*to, 10);
 }
 
+// Attempts that were given up and begun again would add to the work of a board that many connect to at once.
+TEST(BrokenStream, OneAttemptToConnectOutlastsASlowBeginning) {
+  Pair pair;
+  pair.relay.freeze();
+  pair.from->send(1, 1, "slowly");
+  EXPECT_EQ(outcome(*pair.to, {0}, 1, 4), "deadline_exceeded");
+  pair.relay.thaw();
+  EXPECT_EQ(receive(*pair.to, {0}, 1), "slowly");
+  EXPECT_EQ(pair.relay.taken(), 1);
+}
+
 TEST(FrozenPeer, DelaysNeitherSendNorOthersNorShutdown) {
   auto sender = std::make_unique<GrpcProcess>();
   GrpcProcess receiver, other;

@@ -49,6 +49,7 @@ void Relay::run(const std::stop_token& stop) {
 
 void Relay::accept_line() {
   Socket client(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  ++taken_;
   Socket target = connect_locally(target_port_);
   if (client.open() && target.open()) lines_.push_back({std::move(client), std::move(target)});
 }

@@ -19,8 +19,11 @@ class Relay {
   /// Hangs up, once, when this many bytes more have gone towards the target.
   void cut_after(std::int64_t bytes) { bytes_to_cut_ = bytes; }
   int cuts() const { return cuts_; }
-  /// Keeps the connections open and moves nothing any more.
+  /// Keeps the connections open, moves nothing and takes no others, until it thaws.
   void freeze() { frozen_ = true; }
+  void thaw() { frozen_ = false; }
+  /// Connections that it has taken so far.
+  int taken() const { return taken_; }
 
  private:
   struct Line {
@@ -40,6 +43,7 @@ class Relay {
   std::atomic<std::int64_t> bytes_to_cut_ = -1;  // negative: never
   std::atomic<int> cuts_ = 0;
   std::atomic<bool> frozen_ = false;
+  std::atomic<int> taken_ = 0;
   std::list<Line> lines_;  // of the thread
   std::jthread thread_;
 };
