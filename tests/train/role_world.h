@@ -125,9 +125,9 @@ class RoleWorld {
   void on_send(MortalEndpoint::SendHook hook) { on_send_ = std::move(hook); }
   std::stop_source& stop() { return stop_; }
   /// Deadlines pass only where a rank is silent (see VirtualTime), and messages take `latency`.
-  void use_virtual_time(Seconds latency = 0) {
+  void use_virtual_time(Seconds latency = 0, Seconds jitter = 0) {
     time_ = std::make_unique<VirtualTime>(static_cast<std::size_t>(size_));
-    network_ = std::make_unique<VirtualNetwork>(world_, *time_, latency);
+    network_ = std::make_unique<VirtualNetwork>(world_, *time_, latency, jitter);
   }
   VirtualTime& time() { return *time_; }
   VirtualNetwork& network() { return *network_; }

@@ -8,25 +8,29 @@
 #include "tests/train/virtual_time.h"
 
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/random.h"
 #include "mangrove/net/in_process.h"
 
 namespace mangrove {
 
-/// The links between the ranks of a world in virtual time: a message takes `latency`; on one link none overtakes
-/// another; and while a rank is cut off, what goes to it or comes from it waits. threads: any.
+/// The links between the ranks of a world in virtual time: a message takes `latency` and up to `jitter` more, by chance
+/// that is the same in each run; on one link none overtakes another; and while a rank is cut off, what goes to it or
+/// comes from it waits. With a jitter no two messages arrive at the same time, so that who is last does not depend on
+/// the threads of this machine. threads: any.
 class VirtualNetwork {
  public:
-  VirtualNetwork(net::InProcessWorld& world, VirtualTime& time, Seconds latency)
-      : world_(world), time_(time), latency_(latency) {}
+  VirtualNetwork(net::InProcessWorld& world, VirtualTime& time, Seconds latency, Seconds jitter)
+      : world_(world), time_(time), latency_(latency), jitter_(jitter) {}
 
   void send(net::Rank from, net::Rank to, net::Tag tag, std::string payload) {
     const Instant now = time_.now();
     Instant arrival = now + latency_;
     {
       MutexLock lock(mutex_);
+      Link& link = links_.try_emplace({from, to}, from, to).first->second;
+      arrival = arrival + jitter_ * link.chance.uniform();
       if (sent_++ == delayed_) arrival = now + delay_;
-      Instant& last = last_arrival_[{from, to}];
-      arrival = last = std::max(arrival, last);
+      arrival = link.last_arrival = std::max(arrival, link.last_arrival);
     }
     auto letter = std::make_shared<Letter>(Letter{from, to, tag, std::move(payload)});
     if (arrival <= now) return arrive(letter);
@@ -56,6 +60,12 @@ class VirtualNetwork {
     std::string payload;
   };
 
+  struct Link {
+    Link(net::Rank from, net::Rank to) : chance(static_cast<std::uint64_t>(from * 1000 + to)) {}
+    Instant last_arrival;
+    Random chance;
+  };
+
   void arrive(const std::shared_ptr<Letter>& letter) {
     const Instant now = time_.now();
     Instant free;
@@ -70,12 +80,12 @@ class VirtualNetwork {
 
   net::InProcessWorld& world_;
   VirtualTime& time_;
-  const Seconds latency_;
+  const Seconds latency_, jitter_;
   mutable Mutex mutex_;
   int sent_ MG_GUARDED_BY(mutex_) = 0;
   int delayed_ MG_GUARDED_BY(mutex_) = -1;
   Seconds delay_ MG_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<net::Rank, net::Rank>, Instant> last_arrival_ MG_GUARDED_BY(mutex_);
+  std::map<std::pair<net::Rank, net::Rank>, Link> links_ MG_GUARDED_BY(mutex_);
   std::map<net::Rank, Instant> cut_until_ MG_GUARDED_BY(mutex_);
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int32_t kDigits = 3;
 constexpr std::size_t kTrain = 3000, kTest = 3000;
 constexpr std::int64_t kEpochs = 6;
-constexpr Seconds kTrainingAccuracyLatency = 0.1;
+constexpr Seconds kTrainingAccuracyLatency = 0.1, kTrainingAccuracyJitter = 0.02;
 
 /// The elements as an IDX file: the magic number and the sizes come first, big-endian.
 void write_idx(const fs::path& path, const std::vector<std::uint32_t>& sizes, const std::string& elements) {
@@ -90,7 +90,7 @@ double accuracy(const RoleWorld::Outcome& outcome) {
 
 double accuracy_in_virtual_time(const TrainJob& job, int workers) {
   RoleWorld world(workers + 1);
-  world.use_virtual_time(kTrainingAccuracyLatency);
+  world.use_virtual_time(kTrainingAccuracyLatency, kTrainingAccuracyJitter);
   return accuracy(train(job, world));
 }
 
@@ -105,7 +105,7 @@ TEST_P(Accuracy, IsThatOfOneDeviceAfterAsManyEpochs) {
 /// cut off after three, these for long enough to be given up.
 RoleWorld::Outcome disturbed(const TrainJob& job) {
   RoleWorld world(6);
-  world.use_virtual_time(kTrainingAccuracyLatency);
+  world.use_virtual_time(kTrainingAccuracyLatency, kTrainingAccuracyJitter);
   world.cancel_at_end();
   const std::vector<std::function<void()>> faults = {
       [&] { world.kill(1); },
