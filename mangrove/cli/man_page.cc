@@ -61,6 +61,7 @@ std::string man_page(std::span<const CommandDescription> commands) {
       "0: done; 1: failed; 2: wrong command line, job file or name; 130: stopped by Ctrl\\-C.\n"
       ".SH ENVIRONMENT\n"
       ".TP\nMANGROVE_DATA\nfolder of the data sets\n"
+      ".TP\nMANGROVE_HEALTH_FILE\nwhere a coordinator, node or server keeps its health, for \\fBmangrove health\\fR\n"
       ".TP\nNO_COLOR\nno colours, also on a terminal\n"
       ".TP\nXDG_CONFIG_HOME\nwhere the configuration is, in place of \\(ti/.config\n"
       ".SH FILES\n"

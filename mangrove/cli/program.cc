@@ -33,9 +33,9 @@ int exit_status(const Error& error, bool interrupted) {
   return error.code == Code::invalid_argument || error.code == Code::not_found ? kUsage : kFailure;
 }
 
-int report_error(const Error& error, int status, bool json) {
+int report_error(const Error& error, int status, bool as_json) {
   std::fprintf(stderr, "mangrove: %s\n", printable(error.message, true).c_str());
-  if (json)
+  if (as_json)
     std::printf("%s\n",
                 dump(nlohmann::json{{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}).c_str());
   return status;
@@ -114,14 +114,14 @@ int run_program(const std::vector<std::string>& arguments, const Program& progra
   app.set_version_flag("--version", program.version, "print the version");
   add_commands(app, context);
   std::vector<std::string> words = without_help_command({arguments.begin() + 1, arguments.end()}, app);
-  const bool json = asks_for_json(words);
+  const bool as_json = asks_for_json(words);
   if (needs_config(app, words))
-    if (const Status added = add_user_config(words, app); !added.ok()) return report_error(added.error(), kUsage, json);
+    if (const Status added = add_user_config(words, app); !added.ok()) return report_error(added.error(), kUsage, as_json);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last word first
   } catch (const CLI::ParseError& refusal) {
     if (refusal.get_exit_code() == 0) return app.exit(refusal);  // --help, --version
-    return report_error(usage_error(app, words, refusal), kUsage, json);
+    return report_error(usage_error(app, words, refusal), kUsage, as_json);
   }
   const Status status = guarded(context.action);
   if (status.ok()) return context.failed ? kFailure : 0;

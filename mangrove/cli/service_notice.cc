@@ -2,9 +2,12 @@
 
 #include <systemd/sd-daemon.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
+#include "mangrove/base/log.h"
 #include "mangrove/base/stop.h"
 
 namespace mangrove::cli {
@@ -12,25 +15,63 @@ namespace {
 
 constexpr bool kLeaveEnvironment = false;
 
-void notify(const std::string& state, const std::string& status) {
-  ::sd_notify(kLeaveEnvironment, (state + "\nSTATUS=" + status).c_str());  // nobody listens: not an error
+void notify(const std::string& event, const std::string& status) {
+  ::sd_notify(kLeaveEnvironment, (event + "STATUS=" + status).c_str());  // nobody listens: not an error
+}
+
+/// How often somebody wants a sign of life. Nothing: nobody does.
+std::optional<Seconds> sign_every(bool keeps_file) {
+  std::uint64_t microseconds = 0;
+  if (::sd_watchdog_enabled(kLeaveEnvironment, &microseconds) <= 0)
+    return keeps_file ? std::optional(kHealthEvery) : std::nullopt;
+  const Seconds twice_in_time = static_cast<Seconds>(microseconds) / 2e6;
+  return keeps_file ? std::min(twice_in_time, kHealthEvery) : twice_in_time;
 }
 
 }  // namespace
 
-ServiceNotice::ServiceNotice(std::function<std::string()> status) : status_(std::move(status)) {
-  notify("READY=1", status_());
-  std::uint64_t microseconds = 0;
-  if (::sd_watchdog_enabled(kLeaveEnvironment, &microseconds) <= 0) return;
-  watchdog_ = std::jthread([this, every = static_cast<Seconds>(microseconds) / 2e6](const std::stop_token& stop) {
-    while (!wait_for_stop(stop, every)) notify("WATCHDOG=1", status_());
-  });
+ServiceNotice::ServiceNotice(std::string program, std::string status)
+    : program_(std::move(program)),
+      health_file_(health_file()),
+      state_([status = std::move(status)] { return State{.is_ready = false, .status = status}; }) {
+  tell("");
+  if (const auto every = sign_every(health_file_.has_value()))
+    signs_of_life_ = std::jthread([this, every = *every](const std::stop_token& stop) {
+      while (!wait_for_stop(stop, every)) tell("WATCHDOG=1\n");
+    });
 }
 
 ServiceNotice::~ServiceNotice() {
-  watchdog_.request_stop();
-  if (watchdog_.joinable()) watchdog_.join();  // it says nothing after this
-  notify("STOPPING=1", "ending");
+  ending();
+}
+
+void ServiceNotice::ready(std::function<State()> state) {
+  {
+    MutexLock lock(mutex_);
+    state_ = std::move(state);
+  }
+  tell("READY=1\n");
+}
+
+void ServiceNotice::ending() {
+  signs_of_life_.request_stop();
+  if (signs_of_life_.joinable()) signs_of_life_.join();  // it says nothing after this
+  MutexLock lock(mutex_);
+  if (state_ == nullptr) return;
+  state_ = nullptr;
+  notify("STOPPING=1\n", "ending");
+  std::error_code gone_already;
+  if (health_file_) fs::remove(*health_file_, gone_already);
+}
+
+void ServiceNotice::tell(const std::string& event) {
+  MutexLock lock(mutex_);
+  const State state = state_();
+  notify(event, state.status);
+  if (!health_file_) return;
+  const Status written = write_health(*health_file_, {program_, state.is_ready, state.status}, SteadyClock().now());
+  if (!written.ok() && is_written_) log_warn("health not written", {{"message", written.error().message}});
+  is_written_ = written.ok();
 }
 
 }  // namespace mangrove::cli

@@ -278,6 +278,10 @@ std::string Node::coordinator() const {
   return impl_->coordinator_address();
 }
 
+bool Node::is_joined() const {
+  return impl_->current_link() != nullptr;
+}
+
 Status Node::wait(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { impl_->changed.notify_all(); });
   MutexLock lock(impl_->mutex);

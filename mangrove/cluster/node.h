@@ -44,6 +44,7 @@ class Node {
   std::string name() const;  // as the coordinator knows it
   std::string address() const;
   std::string coordinator() const;  // HOST:PORT of the one that it has joined
+  bool is_joined() const;           // false while its coordinator is away
   /// Returns when stop is requested. errors: unavailable (the coordinator was away for longer than rejoin_timeout),
   /// permission_denied (it refuses this node now).
   Status wait(std::stop_token stop);

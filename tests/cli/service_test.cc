@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "tests/base/eventually.h"
 #include "tests/cli/separate_processes.h"
 
 #include "mangrove/base/check.h"
@@ -39,6 +40,12 @@ class ServiceManager {
     return {"NOTIFY_SOCKET=" + (folder_ / "notify").string(),
             "WATCHDOG_USEC=" + std::to_string(static_cast<long>(watchdog * 1e6))};
   }
+  /// The next message that is no sign of life.
+  std::string next_event(Seconds within) const {
+    std::string message = next(within);
+    while (message.starts_with("WATCHDOG")) message = next(within);
+    return message;
+  }
   /// The next message; "" if none comes within this time.
   std::string next(Seconds within) const {
     const auto whole = static_cast<time_t>(within);
@@ -65,7 +72,8 @@ struct Service : SeparateProcesses {
 TEST_F(Service, SaysThatItIsReadyAliveAndEnding) {
   const ServiceManager manager;
   Process service({program(), "coordinator", "--state", "none", "--listen", "127.0.0.1:0"}, manager.environment(0.4));
-  EXPECT_EQ(manager.next(kServiceLong), "READY=1\nSTATUS=nodes: 0");
+  EXPECT_EQ(manager.next(kServiceLong), "STATUS=reading its state");
+  EXPECT_EQ(manager.next_event(kServiceLong), "READY=1\nSTATUS=nodes: 0");
   EXPECT_TRUE(ready_line(service).starts_with("coordinator ready on ")) << "said before";
   for (int i = 0; i < 3; ++i) EXPECT_EQ(manager.next(kServiceLong), "WATCHDOG=1\nSTATUS=nodes: 0");
   service.signal(SIGSTOP);
@@ -75,11 +83,47 @@ TEST_F(Service, SaysThatItIsReadyAliveAndEnding) {
   service.signal(SIGCONT);
   EXPECT_EQ(manager.next(kServiceLong), "WATCHDOG=1\nSTATUS=nodes: 0");
   service.signal(SIGTERM);
-  std::string message = manager.next(kServiceLong);
-  while (message.starts_with("WATCHDOG")) message = manager.next(kServiceLong);
-  EXPECT_EQ(message, "STOPPING=1\nSTATUS=ending");
+  EXPECT_EQ(manager.next_event(kServiceLong), "STOPPING=1\nSTATUS=ending");
   EXPECT_EQ(manager.next(0.5), "") << "nothing after that";
   EXPECT_EQ(service.wait(kServiceLong), 0) << service.err();
+}
+
+struct ServiceHealth : SeparateProcesses {
+  Finished health(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{program(), "health", "--file", file};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  }
+  bool becomes_healthy(const std::string& text) const {
+    return eventually([&] { return health().out == text; }, kServiceLong);
+  }
+
+  const std::string file = config / "health";
+};
+
+TEST_F(ServiceHealth, OfANodeFollowsItFromItsStartToItsEnd) {
+  const std::string there = address;
+  coordinator.reset();
+  EXPECT_EQ(health().status, 1) << "nothing runs";
+  Process node({program(), "node", "--coordinator", there, "--name", "board", "--join-timeout", "60s"},
+               {"MANGROVE_HEALTH_FILE=" + file});
+  ASSERT_TRUE(becomes_healthy("node is alive, not ready: looking for the coordinator\n")) << health().err;
+  EXPECT_EQ(health({"--ready"}).status, 1);
+  EXPECT_EQ(health({"--ready"}).err, "mangrove: node is not ready: looking for the coordinator\n");
+  start_coordinator(there);
+  ASSERT_TRUE(becomes_healthy("node is ready: board is a node of " + there + "\n")) << health().err;
+  EXPECT_EQ(health({"--ready"}).status, 0);
+  coordinator.reset();
+  ASSERT_TRUE(becomes_healthy("node is alive, not ready: board has lost " + there + "\n")) << health().err;
+  node.signal(SIGTERM);
+  EXPECT_EQ(node.wait(kServiceLong), 0) << node.err();
+  EXPECT_EQ(health().status, 1) << "it has ended";
+}
+
+TEST_F(ServiceHealth, NeedsAFile) {
+  const Finished nameless = run_program({program(), "health"}, kServiceLong, {"MANGROVE_HEALTH_FILE="});
+  EXPECT_EQ(nameless.status, 2);
+  EXPECT_NE(nameless.err.find("--file"), std::string::npos) << nameless.err;
 }
 
 struct ServiceSettings : SeparateProcesses {
@@ -94,7 +138,8 @@ TEST_F(ServiceSettings, ComeFromAFileAndFlagsWin) {
   const ServiceManager manager;
   const std::string file = write("coordinator: " + address + "\nname: board\nthreads: 1\nlisten: 127.0.0.1:0\n");
   const Process first({program(), "node", "--config", file}, manager.environment(60));
-  EXPECT_EQ(manager.next(kServiceLong), "READY=1\nSTATUS=board is a node of " + address);
+  EXPECT_EQ(manager.next(kServiceLong), "STATUS=looking for the coordinator");
+  EXPECT_EQ(manager.next_event(kServiceLong), "READY=1\nSTATUS=board is a node of " + address);
   EXPECT_TRUE(becomes("board alive"));
   const Process second({program(), "node", "--config", file, "--name", "other"});
   EXPECT_TRUE(becomes("board alive, other alive"));

@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/serve_report.h"
 #include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cli/service_notice.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
@@ -198,7 +200,7 @@ Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const ServeState& 
 
 /// Serves these models until stop is requested; `waiting` says how many requests wait.
 Status serve_models(serve::Models& models, const ServeState& state, const std::function<std::int64_t()>& waiting,
-                    CommandContext& context) {
+                    ServiceNotice& notice, CommandContext& context) {
   MG_TRY(const auto server, serve::Server::start(models, state.server));
   if (state.server.credentials == nullptr) {
     warn_if_insecure(state.server.insecure, server->http_address());
@@ -207,7 +209,9 @@ Status serve_models(serve::Models& models, const ServeState& state, const std::f
   const SteadyClock clock;
   const Instant began = clock.now();
   say_ready(*server, state, context.output);
+  notice.ready([&] { return ServiceNotice::State{.status = "requests that wait: " + format_count(waiting())}; });
   serve_until_stopped(*server, waiting, context);
+  notice.ending();
   server->stop(kGrace);
   const ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began};
   return print_result(report.json(), report.text(), context.output);
@@ -217,11 +221,12 @@ Status run_serve(ServeState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   MG_RETURN_IF_ERROR(apply_overrides(state.cluster.overrides, state.cluster.keys()));
   MG_RETURN_IF_ERROR(prepare_server(state));
+  ServiceNotice notice("serve", "loading models");
   if (!state.cluster.coordinator.empty()) {
     MG_TRY(const auto model, start_on_cluster(state, context.stop));
     serve::OneModel models(model, [raw = model.get()] { return raw->is_ready(); });
     const Status served = serve_models(
-        models, state, [&] { return model->statistics().waiting; }, context);
+        models, state, [&] { return model->statistics().waiting; }, notice, context);
     model->close(kGrace);
     return served;
   }
@@ -231,7 +236,7 @@ Status run_serve(ServeState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(load_models(state, models));
   serve::RepositoryModels served(models);
   return serve_models(
-      served, state, [&] { return waiting_requests(models); }, context);
+      served, state, [&] { return waiting_requests(models); }, notice, context);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Serve : ::testing::Test {
   void start(std::vector<std::string> words) {
     words.insert(words.begin(), {program(), "serve"});
     words.insert(words.end(), {"--listen", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
-    server = std::make_unique<Process>(words);
+    server = std::make_unique<Process>(words, std::vector<std::string>{"MANGROVE_HEALTH_FILE=" + health_file});
     const auto said = [this] { return server->out() + server->err(); };
     server->wait_until([&] { return said().find("and gRPC on") != std::string::npos; }, kServeCommandLong);
     const std::size_t at = said().find("127.0.0.1:");
@@ -73,6 +73,7 @@ struct Serve : ::testing::Test {
   }
 
   const TemporaryFolder folder;
+  const std::string health_file = folder / "health";
   std::unique_ptr<Process> server;
   int port = 0;
 };
@@ -97,6 +98,14 @@ TEST_F(Serve, AnswersAsPredictDoesAndEndsWell) {
 
   EXPECT_EQ(stop(), 0) << server->err();
   EXPECT_NE(server->out().find("1 request answered in"), std::string::npos) << server->out();
+}
+
+TEST_F(Serve, TellsItsHealth) {
+  start({"colours", "--model", folder / "m.onnx"});
+  const Finished well = run_program({program(), "health", "--file", health_file, "--ready"});
+  EXPECT_EQ(well.out, "serve is ready: requests that wait: 0\n") << well.err;
+  EXPECT_EQ(stop(), 0) << server->err();
+  EXPECT_EQ(run_program({program(), "health", "--file", health_file}).status, 1);
 }
 
 TEST_F(Serve, ShowsAPersonHowItGoes) {
