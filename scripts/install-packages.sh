@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|package|bench...   # packages for these purposes
+#   install-packages.sh build|test|check|package|container|bench...   # packages for these purposes
 set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
@@ -13,6 +13,9 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
 test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 package="dpkg-dev file lintian debootstrap gzip systemd"
+container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
+           python3-yaml"
+command -v kubectl > /dev/null || container="$container kubernetes-client"  # there are packages of others too
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 packages=""
@@ -22,8 +25,9 @@ for purpose in "$@"; do
     test) packages="$packages $test" ;;
     check) packages="$packages $check" ;;
     package) packages="$packages $package" ;;
+    container) packages="$packages $container" ;;
     bench) packages="$packages $bench" ;;
-    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package or bench" >&2; exit 2 ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container or bench" >&2; exit 2 ;;
   esac
 done
 
