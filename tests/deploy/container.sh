@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Builds the image of scripts/container.sh, and runs the pods of deploy/kubernetes/overlays/kcs with podman: a coordinator
+# and five nodes, each with a read-only root file system, limits and volumes of its own. They train; a node is killed
+# while they do, is started again by its restart policy, and takes part again under its name. Root only.
+#
+#   tests/deploy/container.sh
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
+[ "$(id -u)" = 0 ] || { echo "container.sh: only root can make a root file system" >&2; exit 1; }
+address=10.89.77.10
+boards=(worker-1 worker-2 worker-3 worker-4 worker-5)
+work=$(mktemp -d)
+fail() { echo "container.sh: $*" >&2; exit 1; }
+step() { echo "-- $*"; }
+
+# a machine without systemd has neither its cgroups nor its journal; the limits are those that root has here
+cat > "$work/containers.conf" <<END
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
+log_driver = "k8s-file"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+END
+export CONTAINERS_CONF=$work/containers.conf
+clean() {
+  status=$?
+  [ $status = 0 ] || for name in coordinator "${boards[@]}"; do
+    echo "== $name ==" && podman logs --tail 20 "$(container "$name")" || true
+  done >&2
+  podman pod rm -f -a > /dev/null 2>&1 || true
+  podman network rm -f mangrove > /dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap clean EXIT
+container() { [ "$1" = coordinator ] && echo coordinator-coordinator || echo "$1-node"; }  # POD: its main container
+inside() { podman exec "$(container "$1")" mangrove "${@:2}"; }                            # POD ARGUMENT...
+nodes() { inside coordinator nodes --coordinator "$address:7070" --json 2> "$work/nodes.log"; }
+wait_for() {  # SECONDS COMMAND...: until the command succeeds
+  for _ in $(seq $((5 * $1))); do
+    "${@:2}" > "$work/wait.log" 2>&1 && return
+    sleep 0.2  # between two looks
+  done
+  cat "$work/wait.log" >&2
+  fail "did not come true: ${*:2}"
+}
+
+step "a base of Debian 12, where no registry is reached"
+if ! podman image exists localhost/debian:12-slim; then
+  debootstrap --variant=minbase bookworm "$work/debian" > "$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
+  tar -C "$work/debian" --exclude='./usr/share/locale/*' --exclude='./usr/share/man/*' --exclude='./var/cache/apt/*' \
+    --exclude='./var/lib/apt/lists/*' -c . | podman import - localhost/debian:12-slim > /dev/null
+  rm -rf "$work/debian"
+fi
+
+step "the image"
+scripts/container.sh --base localhost/debian:12-slim > "$work/build.log" 2>&1 || { tail -n 30 "$work/build.log" >&2; exit 1; }
+tail -n 1 "$work/build.log"
+image=$(sed -n 's/^\(mangrove:[^ ]*\): .*/\1/p' "$work/build.log")
+[ "$(podman image inspect --format '{{.User}}' "$image")" = 7070:7070 ] || fail "the image runs as root"
+
+step "a coordinator"
+podman network create --subnet 10.89.77.0/24 mangrove > /dev/null
+pods=$work/pods
+mkdir "$pods"
+kubectl kustomize deploy/kubernetes/overlays/kcs 2> "$work/kustomize.log" | python3 tests/deploy/pods.py "$pods" --address "$address" "${boards[@]/#/--board=}"
+chown 7070:7070 "$pods"/coordinator-state
+play() { podman kube play --network mangrove ${2:+--ip "$2"} "$pods/$1.yaml" > "$work/$1.log" 2>&1 || { cat "$work/$1.log" >&2; fail "$1 was not started"; }; }
+play coordinator "$address"
+wait_for 30 inside coordinator health --ready
+
+step "five nodes"
+inside coordinator invite --role node --uses 5 --coordinator "$address:7070" > "$pods/mangrove-join/node.join" 2> "$work/invite.log"
+chown -R 7070:7070 "$pods/mangrove-join"
+chmod 440 "$pods/mangrove-join/node.join"
+for board in "${boards[@]}"; do play "$board"; done
+for board in "${boards[@]}"; do wait_for 60 inside "$board" health --ready; done
+if podman exec worker-1-node /bin/sh -c 'touch /usr/bin/new' 2> "$work/touch.log"; then fail "the root file system can be written"; fi
+limit=$(nodes | python3 -c 'import json, sys; print({n["memory_bytes"] for n in json.load(sys.stdin)["nodes"]})')
+[ "$limit" = "{$((768 * 1024 * 1024))}" ] || fail "the memory of the boards is $limit, not their limit"
+
+step "a training, while a node is killed"
+run=/var/lib/mangrove/run
+inside coordinator train --coordinator "$address:7070" --model lenet --data glyphs --limit 4000 --epochs 12 --nodes 5 \
+  --run-dir "$run" --quiet > "$work/train.log" 2>&1 &
+training=$!
+has_begun() { [ "$(wc -l < "$pods/coordinator-state/run/metrics.jsonl")" -ge 2 ]; }
+wait_for 60 has_begun
+victim=$(podman inspect --format '{{.State.Pid}}' worker-3-node)
+kill -KILL "$victim"
+is_again_there() { [ "$(podman inspect --format '{{.State.Pid}}' worker-3-node)" != "$victim" ] && inside worker-3 health --ready; }
+wait_for 60 is_again_there
+kill -0 "$training" 2> /dev/null || fail "the training had ended before: it shows nothing"
+wait "$training" || { cat "$work/train.log" >&2; fail "the training ended with status $?"; }
+[ -s "$pods/coordinator-state/run/model.onnx" ] || fail "no model was trained"
+names=$(nodes | python3 -c '
+import json, sys
+print(" ".join(sorted(node["name"] for node in json.load(sys.stdin)["nodes"] if node["state"] == "alive")))')
+[ "$names" = "${boards[*]}" ] || fail "after the restart there are $names"
+
+step "inference over five boards"
+inside coordinator infer --coordinator "$address:7070" --model "$run/model.onnx" --data glyphs --stages 5 --nodes 5 --quiet \
+  > "$work/infer.log" 2>&1 || { cat "$work/infer.log" >&2; fail "inference failed"; }
+
+step "the end"
+for name in worker-1 coordinator; do
+  podman stop --time 30 "$(container "$name")" > /dev/null 2>&1
+  status=$(podman inspect --format '{{.State.ExitCode}}' "$(container "$name")")
+  [ "$status" = 0 ] || fail "$name ended with status $status"
+done
+echo "built, started, trained, healed, inferred and stopped"
