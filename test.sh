@@ -8,7 +8,7 @@
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
-# them. package makes the Debian packages and installs them in a fresh Debian 12; container makes an image of them and
+# them. package makes the Debian packages and installs them in a fresh Debian 12. container makes an image of them, and
 # runs a coordinator and five nodes in containers. Both need root.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"

@@ -9,7 +9,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 base=docker.io/library/debian:12-slim
 case ${1-} in
   "") ;;
-  --base) base=$2 ;;
+  --base) base=${2:?"expected the name of an image after --base"} ;;
   *) echo "container.sh: unknown '$1': expected --base IMAGE" >&2; exit 2 ;;
 esac
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@ struct Health {
   std::string program;    // its command, e.g. "node"
   bool is_ready = false;  // does its work: a node has joined, a server answers
   std::string status;     // one line for people
+  std::int64_t pid = 0;   // of the process
 };
 
 /// A process writes its health so often, as a sign of life.
@@ -28,5 +30,7 @@ Status write_health(const fs::path& path, const Health& health, Instant now);
 /// errors: unavailable (no process has written this file, or not for kHealthIsOldAfter: says for how long), data_loss
 /// (it is another kind of file), those of read_file().
 Result<Health> read_health(const fs::path& path, Instant now);
+/// Whether another process, which is alive, has written the file within kHealthIsOldAfter.
+bool is_kept_by_another(const fs::path& path, Instant now);
 
 }  // namespace mangrove::cli

@@ -93,7 +93,8 @@ bool needs_config(CLI::App& app, const std::vector<std::string>& words) {
   const std::string name = named_command(app, words).get_name();
   const bool asks_for_help =
       std::any_of(words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
-  return !asks_for_help && name != "doctor" && name != "man" && name != "completion" && name != app.get_name();
+  return !asks_for_help && name != "doctor" && name != "health" && name != "man" && name != "completion" &&
+         name != app.get_name();
 }
 
 }  // namespace
@@ -116,7 +117,8 @@ int run_program(const std::vector<std::string>& arguments, const Program& progra
   std::vector<std::string> words = without_help_command({arguments.begin() + 1, arguments.end()}, app);
   const bool as_json = asks_for_json(words);
   if (needs_config(app, words))
-    if (const Status added = add_user_config(words, app); !added.ok()) return report_error(added.error(), kUsage, as_json);
+    if (const Status added = add_user_config(words, app); !added.ok())
+      return report_error(added.error(), kUsage, as_json);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last word first
   } catch (const CLI::ParseError& refusal) {

@@ -1,6 +1,7 @@
 #include "mangrove/cli/service_notice.h"
 
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +20,13 @@ void notify(const std::string& event, const std::string& status) {
   ::sd_notify(kLeaveEnvironment, (event + "STATUS=" + status).c_str());  // nobody listens: not an error
 }
 
+/// Processes that are started from the one that keeps its health there have the same environment.
+std::optional<fs::path> own_health_file() {
+  auto file = health_file();
+  if (file && is_kept_by_another(*file, SteadyClock().now())) file.reset();
+  return file;
+}
+
 /// How often somebody wants a sign of life. Nothing: nobody does.
 std::optional<Seconds> sign_every(bool keeps_file) {
   std::uint64_t microseconds = 0;
@@ -32,7 +40,7 @@ std::optional<Seconds> sign_every(bool keeps_file) {
 
 ServiceNotice::ServiceNotice(std::string program, std::string status)
     : program_(std::move(program)),
-      health_file_(health_file()),
+      health_file_(own_health_file()),
       state_([status = std::move(status)] { return State{.is_ready = false, .status = status}; }) {
   tell("");
   if (const auto every = sign_every(health_file_.has_value()))
@@ -45,12 +53,13 @@ ServiceNotice::~ServiceNotice() {
   ending();
 }
 
-void ServiceNotice::ready(std::function<State()> state) {
+ServiceNotice::Work ServiceNotice::ready(std::function<State()> state) {
   {
     MutexLock lock(mutex_);
     state_ = std::move(state);
   }
   tell("READY=1\n");
+  return Work(*this);
 }
 
 void ServiceNotice::ending() {
@@ -69,7 +78,8 @@ void ServiceNotice::tell(const std::string& event) {
   const State state = state_();
   notify(event, state.status);
   if (!health_file_) return;
-  const Status written = write_health(*health_file_, {program_, state.is_ready, state.status}, SteadyClock().now());
+  const Status written =
+      write_health(*health_file_, {program_, state.is_ready, state.status, ::getpid()}, SteadyClock().now());
   if (!written.ok() && is_written_) log_warn("health not written", {{"message", written.error().message}});
   is_written_ = written.ok();
 }

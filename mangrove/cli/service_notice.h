@@ -12,9 +12,8 @@
 namespace mangrove::cli {
 
 /// Tells others how a process that runs for long is, from its start to its end: the service manager (systemd), and
-/// `mangrove health` by the file of health_file(). Without either it does nothing. Source: sd_notify(3),
-/// sd_watchdog_enabled(3).
-/// threads: one.
+/// `mangrove health` by the file of health_file(), unless another process keeps its health there. Without either it
+/// does nothing. Source: sd_notify(3), sd_watchdog_enabled(3). threads: one.
 class ServiceNotice {
  public:
   /// program: its command. status: what it does until it is ready, one line.
@@ -27,14 +26,24 @@ class ServiceNotice {
     bool is_ready = true;
     std::string status;  // one line
   };
+  /// The time in which the process does its work. When it is over, the process ends.
+  class Work {
+   public:
+    explicit Work(ServiceNotice& notice) : notice_(notice) {}
+    ~Work() { notice_.ending(); }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+   private:
+    ServiceNotice& notice_;
+  };
   /// From now on the process does its work. state: is called from another thread every few seconds, as a sign of life,
-  /// until ending(): it should take a lock that the service works with, so that a service that hangs while it holds
-  /// this lock is started again.
-  void ready(std::function<State()> state);
-  /// From now on the process ends.
-  void ending();
+  /// as long as what is returned lives: it should take a lock that the service works with, so that a service that hangs
+  /// while it holds this lock is started again.
+  [[nodiscard]] Work ready(std::function<State()> state);
 
  private:
+  void ending();
   void tell(const std::string& event);
 
   const std::string program_;

@@ -89,7 +89,7 @@ TEST_F(FullDisk, AHeadThatDoesNotFitIsFineTunedAllTheSame) {
 
 TEST_F(FullDisk, ARunWhoseFolderIsDeletedLeavesEverythingInANewOne) {
   const fs::path run = home / "run";
-  const auto client = train(run, "20000");
+  const auto client = train(run, "10000");
   ASSERT_TRUE(client->wait_until([&] { return fs::exists(run / "checkpoint.safetensors"); }, kFullDiskLong))
       << client->err();
   std::error_code busy;  // the run writes meanwhile

@@ -1,6 +1,7 @@
 #include "mangrove/cli/health_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -15,7 +16,7 @@ constexpr Instant kWritten{1000};
 
 struct HealthFile : ::testing::Test {
   void SetUp() override {
-    ASSERT_TRUE(write_health(path, {"node", true, "pi-3 is a node of 10.0.0.1:7070"}, kWritten).ok());
+    ASSERT_TRUE(write_health(path, {"node", true, "pi-3 is a node of 10.0.0.1:7070", ::getpid()}, kWritten).ok());
   }
   std::string why_not(Seconds later) const {
     const Result<Health> health = read_health(path, kWritten + later);
@@ -51,10 +52,22 @@ TEST_F(HealthFile, ThatIsNotThereMeansThatNothingRuns) {
   EXPECT_EQ(why_not(0), "unavailable: " + path.string() + " is not there: no process of Mangrove runs with this file");
 }
 
+TEST_F(HealthFile, IsKeptByTheProcessThatWroteItAsLongAsItLives) {
+  EXPECT_FALSE(is_kept_by_another(path, kWritten)) << "by this one";
+  ASSERT_TRUE(write_health(path, {"node", true, "", ::getppid()}, kWritten).ok());
+  EXPECT_TRUE(is_kept_by_another(path, kWritten));
+  EXPECT_FALSE(is_kept_by_another(path, kWritten + 40)) << "it hangs";
+  constexpr std::int64_t kNobody = std::int64_t{1} << 30;  // more than the kernel gives
+  for (const std::int64_t gone : {kNobody, std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    ASSERT_TRUE(write_health(path, {"node", true, "", gone}, kWritten).ok());
+    EXPECT_FALSE(is_kept_by_another(path, kWritten)) << gone;
+  }
+}
+
 TEST_F(HealthFile, OfAnotherKindIsAnError) {
   for (const char* text : {"", "{", "[]", "7", R"({"program":"node"})",
-                           R"({"program":"node","is_ready":"yes","status":"","written_at_s":1})",
-                           R"({"program":"node","is_ready":true,"status":"","written_at_s":null})"}) {
+                           R"({"program":"node","is_ready":"yes","status":"","pid":1,"written_at_s":1})",
+                           R"({"program":"node","is_ready":true,"status":"","pid":1,"written_at_s":null})"}) {
     std::ofstream(path) << text;
     EXPECT_EQ(why_not(0), "data_loss: " + path.string() + " is not a file in which a process keeps its health") << text;
   }

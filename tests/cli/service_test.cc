@@ -120,6 +120,26 @@ TEST_F(ServiceHealth, OfANodeFollowsItFromItsStartToItsEnd) {
   EXPECT_EQ(health().status, 1) << "it has ended";
 }
 
+// Whoever works in a container has the environment of its main process.
+TEST_F(ServiceHealth, StaysThatOfTheProcessThatKeptItFirst) {
+  const std::vector<std::string> same{"MANGROVE_HEALTH_FILE=" + file};
+  const Process first({program(), "coordinator", "--state", "none", "--listen", "127.0.0.1:0"}, same);
+  ASSERT_TRUE(becomes_healthy("coordinator is ready: nodes: 0\n")) << health().err;
+  const Finished training = run_program({program(), "train", "--model", "mlp", "--data", "glyphs", "--limit", "100",
+                                         "--epochs", "1", "--local", "1", "--quiet", "--run-dir", config / "run"},
+                                        60, same);
+  EXPECT_EQ(training.status, 0) << training.err;
+  EXPECT_EQ(health({"--ready"}).out, "coordinator is ready: nodes: 0\n") << health().err;
+}
+
+TEST_F(ServiceHealth, WorksWithAWrongConfiguration) {
+  fs::create_directories(config / "mangrove");
+  std::ofstream(config / "mangrove/config.yaml") << "nonsense: 1\n";
+  const Finished absent = health();
+  EXPECT_EQ(absent.status, 1);
+  EXPECT_NE(absent.err.find("is not there"), std::string::npos) << absent.err;
+}
+
 TEST_F(ServiceHealth, NeedsAFile) {
   const Finished nameless = run_program({program(), "health"}, kServiceLong, {"MANGROVE_HEALTH_FILE="});
   EXPECT_EQ(nameless.status, 2);

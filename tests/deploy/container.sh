@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Builds the image of scripts/container.sh, and runs the pods of deploy/kubernetes/overlays/kcs with podman: a coordinator
-# and five nodes, each with a read-only root file system, limits and volumes of its own. They train; a node is killed
-# while they do, is started again by its restart policy, and takes part again under its name. Root only.
+# Builds the image of scripts/container.sh, and runs the pods of deploy/kubernetes/overlays/kcs with podman: a
+# coordinator and five nodes, each with a read-only root file system, limits and volumes of its own. They train; a node
+# is killed while they do, is started again by its restart policy, and takes part again under its name. Root only.
 #
 #   tests/deploy/container.sh
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 [ "$(id -u)" = 0 ] || { echo "container.sh: only root can make a root file system" >&2; exit 1; }
-address=10.89.77.10
+network=mangrove-test-$$
 boards=(worker-1 worker-2 worker-3 worker-4 worker-5)
 work=$(mktemp -d)
+played=()  # pods that were begun
 fail() { echo "container.sh: $*" >&2; exit 1; }
 step() { echo "-- $*"; }
 
@@ -27,10 +28,11 @@ export CONTAINERS_CONF=$work/containers.conf
 clean() {
   status=$?
   [ $status = 0 ] || for name in coordinator "${boards[@]}"; do
-    echo "== $name ==" && podman logs --tail 20 "$(container "$name")" || true
+    echo "== $name =="
+    podman logs --tail 20 "$(container "$name")" || true
   done >&2
-  podman pod rm -f -a > /dev/null 2>&1 || true
-  podman network rm -f mangrove > /dev/null 2>&1 || true
+  [ ${#played[@]} = 0 ] || podman pod rm -f "${played[@]}" > "$work/clean.log" 2>&1 || true
+  podman network rm "$network" >> "$work/clean.log" 2>&1 || true
   rm -rf "$work"
 }
 trap clean EXIT
@@ -61,12 +63,18 @@ image=$(sed -n 's/^\(mangrove:[^ ]*\): .*/\1/p' "$work/build.log")
 [ "$(podman image inspect --format '{{.User}}' "$image")" = 7070:7070 ] || fail "the image runs as root"
 
 step "a coordinator"
-podman network create --subnet 10.89.77.0/24 mangrove > /dev/null
+podman network create "$network" > /dev/null
+address=$(podman network inspect --format '{{range .Subnets}}{{.Subnet}}{{end}}' "$network" | sed 's|\.0/.*|.10|')
 pods=$work/pods
 mkdir "$pods"
 kubectl kustomize deploy/kubernetes/overlays/kcs 2> "$work/kustomize.log" | python3 tests/deploy/pods.py "$pods" --address "$address" "${boards[@]/#/--board=}"
 chown 7070:7070 "$pods"/coordinator-state
-play() { podman kube play --network mangrove ${2:+--ip "$2"} "$pods/$1.yaml" > "$work/$1.log" 2>&1 || { cat "$work/$1.log" >&2; fail "$1 was not started"; }; }
+play() {  # POD [ADDRESS]
+  played+=("$1")
+  podman kube play --network "$network" ${2:+--ip "$2"} "$pods/$1.yaml" > "$work/$1.log" 2>&1 && return
+  cat "$work/$1.log" >&2
+  fail "$1 was not started"
+}
 play coordinator "$address"
 wait_for 30 inside coordinator health --ready
 
@@ -88,9 +96,12 @@ training=$!
 has_begun() { [ "$(wc -l < "$pods/coordinator-state/run/metrics.jsonl")" -ge 2 ]; }
 wait_for 60 has_begun
 victim=$(podman inspect --format '{{.State.Pid}}' worker-3-node)
+[ "$victim" -gt 1 ] || fail "worker-3 does not run"
 kill -KILL "$victim"
 is_again_there() { [ "$(podman inspect --format '{{.State.Pid}}' worker-3-node)" != "$victim" ] && inside worker-3 health --ready; }
 wait_for 60 is_again_there
+has_come_back() { grep -q '"event":"node_joined"' "$pods/coordinator-state/run/metrics.jsonl"; }
+wait_for 60 has_come_back
 kill -0 "$training" 2> /dev/null || fail "the training had ended before: it shows nothing"
 wait "$training" || { cat "$work/train.log" >&2; fail "the training ended with status $?"; }
 [ -s "$pods/coordinator-state/run/model.onnx" ] || fail "no model was trained"

@@ -4,9 +4,14 @@
     kubectl kustomize deploy/kubernetes/overlays/kcs | pods.py FOLDER --address IP --board worker-1 --board worker-2
 
 Writes FOLDER/coordinator.yaml and FOLDER/BOARD.yaml. The templates of the pods stay as they are but for what podman
-4.3 lacks: a StatefulSet or a DaemonSet becomes pods, a claim or a folder of a board becomes a folder below FOLDER, the
-secret with the join string becomes a folder too, temporary folders get the name of their pod, and the name of a service becomes a line of /etc/hosts. There are no
-probes other than liveness. Ports are left out, since podman would open them on the machine.
+4.3 lacks:
+
+* a StatefulSet or a DaemonSet becomes pods;
+* a claim, a folder of a board and the secret with the join string become folders below FOLDER;
+* temporary folders get the name of their pod;
+* the name of a service becomes a line of /etc/hosts;
+* there are no probes other than liveness;
+* ports are left out, since podman would open them on the machine.
 """
 
 import argparse

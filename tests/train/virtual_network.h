@@ -15,8 +15,8 @@ namespace mangrove {
 
 /// The links between the ranks of a world in virtual time: a message takes `latency` and up to `jitter` more, by chance
 /// that is the same in each run; on one link none overtakes another; and while a rank is cut off, what goes to it or
-/// comes from it waits. With a jitter no two messages arrive at the same time, so that who is last does not depend on
-/// the threads of this machine. threads: any.
+/// comes from it waits. With a jitter, messages of different links do not arrive at the same time, so that who is last
+/// does not depend on the threads of this machine. threads: any.
 class VirtualNetwork {
  public:
   VirtualNetwork(net::InProcessWorld& world, VirtualTime& time, Seconds latency, Seconds jitter)

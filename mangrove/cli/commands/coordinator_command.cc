@@ -91,7 +91,6 @@ Status run_coordinator(CoordinatorState& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_service_settings(state.config, state.overrides, state.keys(), state.allowed));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.announces = !state.no_announce;
-  std::unique_ptr<cluster::Coordinator> coordinator;
   ServiceNotice notice("coordinator", "reading its state");
   MG_TRY(const std::optional<FolderLock> lock, take_state_folder(state));
   state.options.data_folder =
@@ -103,13 +102,15 @@ Status run_coordinator(CoordinatorState& state, const std::stop_token& stop) {
   state.options.listen = !state.listen.empty()       ? state.listen
                          : state.options.credentials ? "0.0.0.0:7070"
                                                      : "127.0.0.1:7070";
-  MG_TRY(coordinator, cluster::Coordinator::start(state.options));
+  MG_TRY(const auto coordinator, cluster::Coordinator::start(state.options));
   warn_if_insecure(state.options.insecure, coordinator->address());
   std::printf("coordinator ready on %s\n", coordinator->address().c_str());
   std::fflush(stdout);
-  notice.ready([&] { return ServiceNotice::State{.status = "nodes: " + format_count(coordinator->nodes())}; });
-  wait_for_stop(stop);
-  notice.ending();
+  {
+    const ServiceNotice::Work work =
+        notice.ready([&] { return ServiceNotice::State{.status = "nodes: " + format_count(coordinator->nodes())}; });
+    wait_for_stop(stop);
+  }
   coordinator->shutdown();
   return {};
 }

@@ -44,8 +44,8 @@ void add_health_command(CLI::App& app, CommandContext& context) {
       "writes its health there every five seconds. The exit status is 1 if nothing was\n"
       "written for 30 s, which is what probes of containers ask for.\n"
       "Examples:\n"
-      "  MANGROVE_HEALTH_FILE=/run/mangrove-node mangrove node\n"
-      "  mangrove health --file /run/mangrove-node\n"
+      "  MANGROVE_HEALTH_FILE=/dev/shm/mangrove-node mangrove node\n"
+      "  mangrove health --file /dev/shm/mangrove-node\n"
       "  podman exec node mangrove health --ready");
   command->callback(
       [&context, state] { context.action = [&context, state] { return run_health(*state, context.output); }; });

@@ -138,18 +138,19 @@ Status run_node(NodeState& state, const std::stop_token& stop) {
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name(state.options.name.empty() ? "node" : state.options.name);
   set_log_level(LogLevel::info);
-  std::unique_ptr<cluster::Node> node;
   ServiceNotice notice("node", "looking for the coordinator");
   MG_RETURN_IF_ERROR(find_credentials(state, stop));
   if (!state.listen.empty()) state.options.listen = state.listen;
   if (state.listen.empty() && state.options.credentials) state.options.listen = "0.0.0.0:0";
-  MG_TRY(node, cluster::Node::start(state.options));
+  MG_TRY(const auto node, cluster::Node::start(state.options));
   if (!state.options.credentials) warn_if_insecure(state.options.insecure, node->address());
   std::printf("node %s ready on %s\n", printable(node->name()).c_str(), node->address().c_str());
   std::fflush(stdout);
-  notice.ready([&] { return state_of(*node); });
-  const Status ended = node->wait(stop);
-  notice.ending();
+  Status ended;
+  {
+    const ServiceNotice::Work work = notice.ready([&] { return state_of(*node); });
+    ended = node->wait(stop);
+  }
   node->shutdown();
   return ended;
 }

@@ -208,10 +208,14 @@ Status serve_models(serve::Models& models, const ServeState& state, const std::f
   }
   const SteadyClock clock;
   const Instant began = clock.now();
-  say_ready(*server, state, context.output);
-  notice.ready([&] { return ServiceNotice::State{.status = "requests that wait: " + format_count(waiting())}; });
-  serve_until_stopped(*server, waiting, context);
-  notice.ending();
+  {
+    const ServiceNotice::Work work = notice.ready([&] {
+      return ServiceNotice::State{.is_ready = models.is_ready(),
+                                  .status = "requests that wait: " + format_count(waiting())};
+    });
+    say_ready(*server, state, context.output);
+    serve_until_stopped(*server, waiting, context);
+  }
   server->stop(kGrace);
   const ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began};
   return print_result(report.json(), report.text(), context.output);
