@@ -13,6 +13,7 @@
 namespace mangrove::cli {
 
 std::optional<fs::path> health_file() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment then
   const char* path = std::getenv("MANGROVE_HEALTH_FILE");
   if (path == nullptr || *path == '\0') return std::nullopt;
   return path;

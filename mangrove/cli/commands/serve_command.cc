@@ -229,7 +229,7 @@ Status run_serve(ServeState& state, CommandContext& context) {
   if (!state.cluster.coordinator.empty()) {
     MG_TRY(const auto model, start_on_cluster(state, context.stop));
     serve::OneModel models(model, [raw = model.get()] { return raw->is_ready(); });
-    const Status served = serve_models(
+    Status served = serve_models(
         models, state, [&] { return model->statistics().waiting; }, notice, context);
     model->close(kGrace);
     return served;
