@@ -4,13 +4,32 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/units.h"
+#include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
+namespace {
+
+/// The file, as JSON.
+struct KeptHealth {
+  Health health;
+  Seconds written_at = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("program", self.health.program);
+    field("is_ready", self.health.is_ready);
+    field("status", self.health.status);
+    field("pid", self.health.pid);
+    field("written_at_s", self.written_at);
+  }
+};
+
+}  // namespace
 
 std::optional<fs::path> health_file() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment then
@@ -20,12 +39,7 @@ std::optional<fs::path> health_file() {
 }
 
 Status write_health(const fs::path& path, const Health& health, Instant now) {
-  const nlohmann::json json{{"program", health.program},
-                            {"is_ready", health.is_ready},
-                            {"status", health.status},
-                            {"pid", health.pid},
-                            {"written_at_s", now.seconds}};
-  return write_file_atomically(path, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return write_file_atomically(path, dump(job::json_of(KeptHealth{health, now.seconds})) + "\n");
 }
 
 Result<Health> read_health(const fs::path& path, Instant now) {
@@ -33,18 +47,14 @@ Result<Health> read_health(const fs::path& path, Instant now) {
   if (!text.ok() && text.code() == Code::not_found)
     return make_error(Code::unavailable, path.string() + " is not there: no process of Mangrove runs with this file");
   if (!text.ok()) return text.error();
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  try {
-    Health health{json.at("program").get<std::string>(), json.at("is_ready").get<bool>(),
-                  json.at("status").get<std::string>(), json.at("pid").get<std::int64_t>()};
-    const Seconds age = now.seconds - json.at("written_at_s").get<Seconds>();
-    if (age >= 0 && age <= kHealthIsOldAfter) return health;
-    const std::string since = age < 0 ? "since this machine was started" : "for " + format_seconds(age);
-    return make_error(Code::unavailable,
-                      health.program + " has given no sign of life " + since + "; last it said: " + health.status);
-  } catch (const nlohmann::json::exception&) {
+  const Result<KeptHealth> kept = job::parse_json<KeptHealth>(*text);
+  if (!kept.ok() || std::isnan(kept->written_at))
     return make_error(Code::data_loss, path.string() + " is not a file in which a process keeps its health");
-  }
+  const Seconds age = now.seconds - kept->written_at;
+  if (age >= 0 && age <= kHealthIsOldAfter) return kept->health;
+  const std::string since = age < 0 ? "since this machine was started" : "for " + format_seconds(age);
+  return make_error(Code::unavailable, kept->health.program + " has given no sign of life " + since +
+                                           "; last it said: " + kept->health.status);
 }
 
 bool is_kept_by_another(const fs::path& path, Instant now) {
