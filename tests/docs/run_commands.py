@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK_TIMEOUT_S = 120
 PROSE_WIDTH = 120
 ADDRESSES = ("127.0.0.1:7070", "127.0.0.1:8000", "127.0.0.1:8001")
+NAMESPACE = ("-n", "--namespace")  # of Kubernetes: the word behind is no program
 GENERATED = ("figures.md", "operators.md", "jobs.md")  # their lines are as wide as their generators make them
 
 # Data sets that need a download are replaced by ones that the program draws; of sizes, the smaller one counts.
@@ -105,9 +106,10 @@ class Page:
             words = shlex.split(text, comments=True)
         except ValueError:
             words = text.split()
-        if "mangrove" not in words:
+        calls = [i for i, word in enumerate(words) if word == "mangrove" and words[max(i - 1, 0)] not in NAMESPACE]
+        if not calls:
             return
-        words = words[words.index("mangrove") + 1:]
+        words = words[calls[0] + 1:]
         ends = [i for i, word in enumerate(words) if re.fullmatch(r"[|>&;]+|\d?>.*", word)]
         words = words[:ends[0]] if ends else words
         if not words or words[0] == "help" or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
