@@ -61,6 +61,7 @@ void leave_no_core_dumps() {
 /// gRPC wakes a thread for every piece of a message that comes in; with these of its experiments only when much of it
 /// is there. Where the user has chosen some, or this version does not know them, it stays as it is.
 void wake_for_large_pieces() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet
   ::setenv("GRPC_EXPERIMENTS", "tcp_rcv_lowat,tcp_frame_size_tuning", 0);
 }
 
@@ -83,6 +84,7 @@ bool asks_for_json(const std::vector<std::string>& words) {
 /// and which processes that this one starts see too. errors: those of load_user_config.
 Status add_user_config(std::vector<std::string>& words, CLI::App& app) {
   MG_TRY(const UserConfig config, load_user_config(user_config_path()));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet
   if (!config.data_dir.empty()) ::setenv("MANGROVE_DATA", config.data_dir.c_str(), 0);
   words = with_config(std::move(words), app, config);
   return {};

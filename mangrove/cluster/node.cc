@@ -282,7 +282,7 @@ bool Node::is_joined() const {
   return impl_->current_link() != nullptr;
 }
 
-Status Node::wait(std::stop_token stop) {
+Status Node::wait(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { impl_->changed.notify_all(); });
   MutexLock lock(impl_->mutex);
   while (!stop.stop_requested() && !impl_->down && impl_->gone.ok()) impl_->changed.wait_for(impl_->mutex, 0.5);

@@ -47,7 +47,7 @@ class Node {
   bool is_joined() const;           // false while its coordinator is away
   /// Returns when stop is requested. errors: unavailable (the coordinator was away for longer than rejoin_timeout),
   /// permission_denied (it refuses this node now).
-  Status wait(std::stop_token stop);
+  Status wait(const std::stop_token& stop);
   /// Ends its role, says goodbye, closes the port.
   void shutdown();
 

@@ -20,7 +20,6 @@ using testing::Process;
 using testing::program;
 using testing::SmallDisk;
 using testing::TemporaryFolder;
-using testing::text_of;
 
 constexpr Seconds kFullDiskLong = 120;
 

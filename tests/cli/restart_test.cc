@@ -178,9 +178,8 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
     ASSERT_TRUE(follower.wait_until(has_heard, kRestartLong) && has_heard()) << follower.err();
     follower.signal(signal);
     EXPECT_EQ(follower.wait(20), signal == SIGKILL ? 128 + SIGKILL : 130) << follower.err();
-    const std::string sentence = "mangrove: detached from job " + id +
-                                 ", which goes on; stop it with: mangrove job stop " + id + " --coordinator " +
-                                 address + "\n";
+    std::string sentence = "mangrove: detached from job " + id + ", which goes on; stop it with: mangrove job stop ";
+    sentence.append(id).append(" --coordinator ").append(address).append("\n");
     EXPECT_EQ(follower.err().find(sentence) != std::string::npos, signal != SIGKILL) << follower.err();
   }
   // the checkpoint of a run that is stopped is the last thing that its client hears

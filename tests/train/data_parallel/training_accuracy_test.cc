@@ -1,6 +1,7 @@
 // What a network has learnt in the end, whatever the strategy and whoever is lost: as much as on one device.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -34,12 +35,12 @@ void write_idx(const fs::path& path, const std::vector<std::uint32_t>& sizes, co
 /// The first `count` glyphs of the first digits, as MNIST comes.
 void write_digits(data::Split split, std::size_t count, const fs::path& prefix) {
   const auto glyphs = data::make_glyphs(split);
-  std::vector<float> pixels(28 * 28);
+  std::vector<float> pixels(std::size_t{28} * 28);
   std::string images, labels;
   for (std::uint32_t i = 0; i < glyphs->size() && labels.size() < count; ++i) {
     if (glyphs->label(i) >= kDigits) continue;
     ASSERT_TRUE(glyphs->read(i, pixels).ok());
-    for (const float pixel : pixels) images += static_cast<char>(static_cast<int>(pixel * 255 + 0.5f));
+    for (const float pixel : pixels) images += static_cast<char>(std::lround(pixel * 255));
     labels += static_cast<char>(glyphs->label(i));
   }
   ASSERT_EQ(labels.size(), count);
