@@ -35,7 +35,7 @@ struct Clip : FromOutput {
     const T raised = x < lowest ? lowest : x;  // keeps NaN
     return raised > highest ? highest : raised;
   }
-  T derivative(T y) const { return y > lowest && y < highest ? T(1) : T(0); }
+  T derivative(T y) const { return static_cast<T>((y > lowest) & (y < highest)); }
 };
 
 template <class T>

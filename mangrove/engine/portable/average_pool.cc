@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/pools.h"
 #include "mangrove/engine/portable/portable_step.h"
 #include "mangrove/engine/portable/vector_ops.h"
@@ -59,19 +60,22 @@ NodeKernels average_pool_kernels_of(const KernelRequest& request, const PoolGeom
   const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
   const std::vector<T> weights = window_weights<T>(g);
   NodeKernels kernels;
-  kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {
-    for (std::int64_t p = 0; p < planes; ++p) {
-      average_pool_forward_plane(g.window, weights, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output);
-    }
-  }));
-  if (!wants_gradient(request, 0)) return kernels;
-  kernels.backward.push_back(
-      make_step(request, "backward", {read_gradient(y), write_gradient(x)}, [=](const Buffers& buffers) {
-        for (std::int64_t p = 0; p < planes; ++p) {
-          average_pool_backward_plane(g.window, weights, buffers.as<const T>(0) + p * output,
-                                      buffers.as<T>(1) + p * input);
-        }
+  kernels.forward.push_back(make_step(
+      request, "forward", {read_value(x), write_value(y)}, [=, threads = request.threads](const Buffers& buffers) {
+        in_parallel(planes, threads, [&](std::int64_t p) {
+          average_pool_forward_plane(g.window, weights, buffers.as<const T>(0) + p * input,
+                                     buffers.as<T>(1) + p * output);
+        });
       }));
+  if (!wants_gradient(request, 0)) return kernels;
+  kernels.backward.push_back(make_step(request, "backward", {read_gradient(y), write_gradient(x)},
+                                       [=, threads = request.threads](const Buffers& buffers) {
+                                         in_parallel(planes, threads, [&](std::int64_t p) {
+                                           average_pool_backward_plane(g.window, weights,
+                                                                       buffers.as<const T>(0) + p * output,
+                                                                       buffers.as<T>(1) + p * input);
+                                         });
+                                       }));
   return kernels;
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/normalizations.h"
 #include "mangrove/engine/portable/portable_step.h"
 #include "mangrove/engine/portable/vector_ops.h"
@@ -55,15 +56,15 @@ Step inference_step(const KernelRequest& request, const BatchNormGeometry& g) {
       operands.add_if(has_output(request, 1), [&] { return write_value(request.output_names[1]); });
   const std::size_t variance =
       operands.add_if(has_output(request, 2), [&] { return write_value(request.output_names[2]); });
-  Step step = make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
-    for (std::int64_t c = 0; c < g.channels; ++c) {
+  Step step = make_step(request, "forward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
+    in_parallel(g.channels, threads, [&](std::int64_t c) {
       const Statistics<T> running{buffers.as<const T>(3)[c], buffers.as<const T>(4)[c]};
       normalize(g, c, buffers.as<const T>(0), running.mean,
                 buffers.as<const T>(1)[c] * inverse_deviation(running.variance, g), buffers.as<const T>(2)[c],
                 buffers.as<T>(y));
       if (T* out = buffers.as<T>(mean)) out[c] = running.mean;
       if (T* out = buffers.as<T>(variance)) out[c] = running.variance;
-    }
+    });
   });
   step.in_place = {0, y};
   return step;
@@ -110,8 +111,8 @@ Step training_step(const KernelRequest& request, const BatchNormGeometry& g) {
   const std::size_t deviation = operands.add(write_saved(kBatchNormInverseDeviation, saved));
   const Running running_mean = add_running(request, 3, 1, operands);
   const Running running_variance = add_running(request, 4, 2, operands);
-  return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
-    for (std::int64_t c = 0; c < g.channels; ++c) {
+  return make_step(request, "forward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
+    in_parallel(g.channels, threads, [&](std::int64_t c) {
       const Statistics<T> batch = statistics_of(g, c, buffers.as<const T>(0));
       const T inverse = inverse_deviation(batch.variance, g);
       normalize(g, c, buffers.as<const T>(0), batch.mean, buffers.as<const T>(1)[c] * inverse,
@@ -120,7 +121,7 @@ Step training_step(const KernelRequest& request, const BatchNormGeometry& g) {
       buffers.as<T>(deviation)[c] = inverse;
       running_mean.update(buffers, c, g.momentum, batch.mean);
       running_variance.update(buffers, c, g.momentum, batch.variance);
-    }
+    });
   });
 }
 
@@ -150,10 +151,10 @@ Step batch_norm_backward_step(const KernelRequest& request, const BatchNormGeome
     return operands.add_if(wants_gradient(request, i), [&] { return write_gradient(in[i]); });
   };
   const std::size_t dx = gradient(0), dscale = gradient(1), dbias = gradient(2);
-  return make_step(request, "backward", operands.take(), [=](const Buffers& buffers) {
+  return make_step(request, "backward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
     const T *x = buffers.as<const T>(0), *dy = buffers.as<const T>(2);
     const T count = static_cast<T>(g.batch * g.plane);
-    for (std::int64_t c = 0; c < g.channels; ++c) {
+    in_parallel(g.channels, threads, [&](std::int64_t c) {
       const T mean = buffers.as<const T>(3)[c], inverse = buffers.as<const T>(4)[c];
       T sum_dy = 0, sum_dy_x = 0;
       for_each_plane(g, c, [&](std::int64_t at) {
@@ -166,7 +167,7 @@ Step batch_norm_backward_step(const KernelRequest& request, const BatchNormGeome
       if (T* out = buffers.as<T>(dx)) {
         input_gradient(g, c, x, dy, {sum_dy / count, sum_dy_x / count}, mean, inverse, buffers.as<const T>(1)[c], out);
       }
-    }
+    });
   });
 }
 
@@ -179,11 +180,11 @@ Step recompute_step(const KernelRequest& request, const BatchNormGeometry& g) {
   operands.push_back(read_saved(kBatchNormMean, saved));
   operands.push_back(read_saved(kBatchNormInverseDeviation, saved));
   operands.push_back(write_value(request.output_names[0]));
-  return make_step(request, "recompute", std::move(operands), [=](const Buffers& buffers) {
-    for (std::int64_t c = 0; c < g.channels; ++c) {
+  return make_step(request, "recompute", std::move(operands), [=, threads = request.threads](const Buffers& buffers) {
+    in_parallel(g.channels, threads, [&](std::int64_t c) {
       normalize(g, c, buffers.as<const T>(0), buffers.as<const T>(3)[c],
                 buffers.as<const T>(1)[c] * buffers.as<const T>(4)[c], buffers.as<const T>(2)[c], buffers.as<T>(5));
-    }
+    });
   });
 }
 

@@ -23,13 +23,13 @@ Step binary_forward(const KernelRequest& request, F f) {
   Step step = make_step(
       request, "forward",
       {read_value(request.node.inputs[0]), read_value(request.node.inputs[1]), write_value(request.output_names[0])},
-      [rows, f](const Buffers& buffers) {
-        rows.for_each([&](std::int64_t to, const auto& from) {
+      [rows, f, threads = request.threads](const Buffers& buffers) {
+        rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
           const A* a = buffers.as<const A>(0) + from[0];
           const B* b = buffers.as<const B>(1) + from[1];
           Y* y = buffers.as<Y>(2) + to;
           with_constant_strides(rows.stride(0), rows.stride(1), [&](auto along_a, auto along_b) {
-            for (std::int64_t i = 0; i < rows.length(); ++i) y[i] = f(a[i * along_a], b[i * along_b]);
+            for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i * along_a], b[i * along_b]);
           });
         });
       });
@@ -55,12 +55,14 @@ Step binary_gradient(const KernelRequest& request, std::size_t k, Reads reads, S
   const std::int64_t elements = request.inputs[k].shape.elements();
   // the gradient has its own strides: those of input k
   const BroadcastRows rows({request.inputs[0].shape, request.inputs[1].shape, request.inputs[k].shape}, output);
+  // only where each element is one's own can threads share them
+  const int threads = elements == output.elements() ? request.threads : 1;
   return make_step(request, k == 0 ? "backward a" : "backward b", std::move(operands), [=](const Buffers& buffers) {
     static constexpr A kNoA{};
     static constexpr B kNoB{};
     T* diff = buffers.as<T>(1);
     std::fill_n(diff, elements, T(0));
-    rows.for_each([&](std::int64_t to, const auto& from) {
+    rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
       const A* dy = buffers.as<const A>(0) + to;
       const A* a = reads.a ? buffers.as<const A>(at_a) + from[0] : &kNoA;
       const B* b = reads.b ? buffers.as<const B>(at_b) + from[1] : &kNoB;
@@ -68,10 +70,10 @@ Step binary_gradient(const KernelRequest& request, std::size_t k, Reads reads, S
       const std::int64_t stride_a = reads.a ? rows.stride(0) : 0, stride_b = reads.b ? rows.stride(1) : 0;
       with_constant_strides(stride_a, stride_b, [&](auto along_a, auto along_b) {
         if (rows.stride(2) == 1) {
-          for (std::int64_t i = 0; i < rows.length(); ++i) sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
+          for (std::int64_t i = 0; i < count; ++i) sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
         } else {
           T total = 0;
-          for (std::int64_t i = 0; i < rows.length(); ++i) total += slope(dy[i], a[i * along_a], b[i * along_b]);
+          for (std::int64_t i = 0; i < count; ++i) total += slope(dy[i], a[i * along_a], b[i * along_b]);
           *sum += total;
         }
       });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/tensor/shape.h"
 
 namespace mangrove::portable {
@@ -47,21 +48,41 @@ class BroadcastRows {
   /// visit(offset in the output, offsets in the inputs) for every row.
   template <class Visit>
   void for_each(Visit visit) const {
-    std::int64_t rows = 1;
-    for (const Dim& dim : outer_) rows *= dim.size;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      Offsets from{};
-      std::int64_t rest = row;
-      for (std::size_t i = outer_.size(); i-- > 0; rest /= outer_[i].size) {
-        const std::int64_t index = rest % outer_[i].size;
-        for (std::size_t k = 0; k < inputs_; ++k) from[k] += index * outer_[i].strides[k];
+    const std::int64_t rows = this->rows();
+    for (std::int64_t row = 0; row < rows; ++row) visit(row * length_, offsets(row));
+  }
+  /// visit(offset in the output, offsets in the inputs, elements) for parts of rows, which `threads` threads share.
+  template <class Visit>
+  void for_each_part(int threads, Visit visit) const {
+    const std::int64_t rows = this->rows();
+    in_ranges(rows * length_, threads, [&](std::int64_t first, std::int64_t last) {
+      while (first < last) {
+        const std::int64_t in_row = first % length_, count = std::min(length_ - in_row, last - first);
+        Offsets from = offsets(first / length_);
+        for (std::size_t k = 0; k < inputs_; ++k) from[k] += in_row * strides_[k];
+        visit(first, from, count);
+        first += count;
       }
-      visit(row * length_, from);
-    }
+    });
   }
 
  private:
   using Offsets = std::array<std::int64_t, kMostInputs>;
+
+  std::int64_t rows() const {
+    std::int64_t rows = 1;
+    for (const Dim& dim : outer_) rows *= dim.size;
+    return rows;
+  }
+  /// Of a row, in the inputs.
+  Offsets offsets(std::int64_t row) const {
+    Offsets from{};
+    for (std::size_t i = outer_.size(); i-- > 0; row /= outer_[i].size) {
+      const std::int64_t index = row % outer_[i].size;
+      for (std::size_t k = 0; k < inputs_; ++k) from[k] += index * outer_[i].strides[k];
+    }
+    return from;
+  }
   struct Dim {
     std::int64_t size;
     Offsets strides;

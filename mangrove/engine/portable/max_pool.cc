@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/pools.h"
 #include "mangrove/engine/portable/portable_step.h"
 #include "mangrove/engine/portable/window_rows.h"
@@ -53,13 +54,13 @@ Step max_pool_forward_step(const KernelRequest& request, const PoolGeometry& g, 
   operands.add(write_saved(kMaxima, index_bytes));
   const std::size_t indices =
       operands.add_if(has_output(request, 1), [&] { return write_value(request.output_names[1]); });
-  return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
+  return make_step(request, "forward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
     const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
-    for (std::int64_t p = 0; p < g.batch * g.channels; ++p) {
+    in_parallel(g.batch * g.channels, threads, [&](std::int64_t p) {
       Index* maxima = buffers.as<Index>(2) + p * output;
       max_pool_forward_plane(g.window, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output, maxima);
       if (auto* out = buffers.as<std::int64_t>(indices)) write_indices(g, p, maxima, out + p * output);
-    }
+    });
   });
 }
 
@@ -68,12 +69,12 @@ Step max_pool_backward_step(const KernelRequest& request, const PoolGeometry& g,
   return make_step(request, "backward",
                    {read_gradient(request.output_names[0]), read_saved(kMaxima, index_bytes),
                     write_gradient(request.node.inputs[0])},
-                   [g](const Buffers& buffers) {
+                   [g, threads = request.threads](const Buffers& buffers) {
                      const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
-                     for (std::int64_t p = 0; p < g.batch * g.channels; ++p) {
+                     in_parallel(g.batch * g.channels, threads, [&](std::int64_t p) {
                        max_pool_backward_plane(g.window, buffers.as<const T>(0) + p * output,
                                                buffers.as<const Index>(1) + p * output, buffers.as<T>(2) + p * input);
-                     }
+                     });
                    });
 }
 

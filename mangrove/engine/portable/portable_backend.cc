@@ -45,7 +45,7 @@ class PortableBackend final : public Backend {
                                           " to " + (to ? to->describe() : "plain") + " for " + to_string(info.shape));
   }
 
-  void prepare_thread(int) const override {}  // one thread, denormal numbers as IEEE has them
+  void prepare_thread(int) const override {}  // denormal numbers as IEEE has them
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/portable_step.h"
 
 namespace mangrove::portable {
@@ -14,10 +15,12 @@ template <class X, class Y, class F>
 Step unary_forward(const KernelRequest& request, F f) {
   const std::int64_t elements = request.outputs[0].shape.elements();
   Step step = make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
-                        [elements, f](const Buffers& buffers) {
+                        [elements, f, threads = request.threads](const Buffers& buffers) {
                           const X* x = buffers.as<const X>(0);
                           Y* y = buffers.as<Y>(1);
-                          for (std::int64_t i = 0; i < elements; ++i) y[i] = f(x[i]);
+                          in_ranges(elements, threads, [&](std::int64_t first, std::int64_t last) {
+                            for (std::int64_t i = first; i < last; ++i) y[i] = f(x[i]);
+                          });
                         });
   if (std::is_same_v<X, Y>) step.in_place = {0, 1};
   return step;
@@ -35,13 +38,15 @@ NodeKernels unary_kernels(const KernelRequest& request, F f) {
     const bool from_input = f.derivative_of() == DerivativeOf::input;
     kernels.backward.push_back(make_step(request, "backward",
                                          {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
-                                         [elements, f](const Buffers& buffers) {
+                                         [elements, f, threads = request.threads](const Buffers& buffers) {
                                            const T* at = buffers.as<const T>(0);
                                            const T* diff_dst = buffers.as<const T>(1);
                                            T* diff_src = buffers.as<T>(2);
-                                           for (std::int64_t i = 0; i < elements; ++i) {
-                                             diff_src[i] = diff_dst[i] * f.derivative(at[i]);
-                                           }
+                                           in_ranges(elements, threads, [&](std::int64_t first, std::int64_t last) {
+                                             for (std::int64_t i = first; i < last; ++i) {
+                                               diff_src[i] = diff_dst[i] * f.derivative(at[i]);
+                                             }
+                                           });
                                          }));
     kernels.backward.back().in_place = {1, 2};
   }
