@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|package|container|bench...   # packages for these purposes
+#   install-packages.sh build|test|check|package|container|arm64|bench...   # packages for these purposes
+#   install-packages.sh --list build                                        # only prints their names
 set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
        libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libgtest-dev
-       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev libsystemd-dev ca-certificates
+       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev libsystemd-dev libhwy-dev ca-certificates
        iproute2"
-# oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
+# Debian's oneDNN has no fast kernels for other processors than these
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
@@ -16,8 +17,11 @@ package="dpkg-dev file lintian debootstrap gzip systemd"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
            python3-yaml"
 command -v kubectl > /dev/null || container="$container kubernetes-client"  # there are packages of others too
+arm64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap llvm"  # to build for 64-bit Arm on another machine
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
+only_list=""
+[ "${1:-}" = --list ] && only_list=yes && shift
 packages=""
 for purpose in "$@"; do
   case $purpose in
@@ -26,10 +30,17 @@ for purpose in "$@"; do
     check) packages="$packages $check" ;;
     package) packages="$packages $package" ;;
     container) packages="$packages $container" ;;
+    arm64) packages="$packages $arm64" ;;
     bench) packages="$packages $bench" ;;
-    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container or bench" >&2; exit 2 ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container, arm64 or bench" >&2; exit 2 ;;
   esac
 done
+
+if [ -n "$only_list" ]; then
+  # shellcheck disable=SC2086  # a list of words
+  printf '%s\n' $packages
+  exit
+fi
 
 missing=""
 for package in $packages; do

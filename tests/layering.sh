@@ -20,6 +20,7 @@ parts="
   data/shard_file.cc            data/shard_header.h             a piece of the file
   engine/backend.cc             engine/onednn/onednn_backend.h  a table: its rows
   engine/backend.cc             engine/portable/portable_backend.h  a table: its rows
+  engine/backend.cc             engine/simd/simd_backend.h      a table: its rows
   engine/program.cc             engine/program_builder.h        compile() builds what the header declares
   graph/graph.cc                graph/node_check.h              create() checks nodes
   graph/graph.cc                graph/node_inference.h          create() infers shapes of nodes

@@ -4,6 +4,7 @@
 
 #include "mangrove/base/table.h"
 #include "mangrove/engine/portable/portable_backend.h"
+#include "mangrove/engine/simd/simd_backend.h"
 #ifdef MANGROVE_WITH_ONEDNN
 #include "mangrove/engine/onednn/onednn_backend.h"
 #endif
@@ -21,6 +22,7 @@ constexpr BackendEntry kBackends[] = {
 #ifdef MANGROVE_WITH_ONEDNN
     {.name = "onednn", .make = &make_onednn_backend},
 #endif
+    {.name = "simd", .make = &make_simd_backend},
     {.name = "portable", .make = &make_portable_backend},
 };
 

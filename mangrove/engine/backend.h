@@ -35,7 +35,7 @@ class Backend {
   virtual void prepare_thread(int threads) const = 0;
 };
 
-/// "onednn" (where the build has it) and "portable".
+/// "onednn" (where the build has it), "simd" and "portable".
 Result<std::shared_ptr<const Backend>> find_backend(std::string_view name);
 /// The fastest one of this build first.
 std::span<const std::string> backend_names();

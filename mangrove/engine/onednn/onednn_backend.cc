@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
+#include "mangrove/engine/flush_denormals.h"
 #include "mangrove/engine/onednn/byte_product.h"
 #include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
@@ -134,14 +132,6 @@ Error as_error(const std::string& what, const dnnl::error& error) {
   return make_error(code, what + ": oneDNN: " + error.what() + " (" + dnnl_status2str(error.status) + ")");
 }
 
-/// Numbers below 1.2e-38 become 0: with them, x86 kernels run up to a hundred times slower.
-void flush_denormals() {
-#if defined(__SSE2__)
-  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
-#endif
-}
-
 /// Null for plain, and for a layout that is not ours.
 const BlockedLayout* as_blocked(const LayoutPtr& layout) {
   return dynamic_cast<const BlockedLayout*>(layout.get());
@@ -181,11 +171,7 @@ class OnednnBackend final : public Backend {
 
   void prepare_thread(int threads) const override {
     omp_set_num_threads(threads);
-    flush_denormals();
-    if (threads > 1) {
-#pragma omp parallel
-      flush_denormals();
-    }
+    flush_denormals(threads);
   }
 
  private:

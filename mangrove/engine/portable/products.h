@@ -1,10 +1,28 @@
 #pragma once
 
+#include <functional>
+
 #include "mangrove/engine/kernel.h"
+#include "mangrove/engine/portable/matrix.h"
 
 namespace mangrove::portable {
 
+/// y[m, n] += alpha a[m, k] b[k, n]
+template <class T>
+using Product = std::function<void(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const Matrix<T>& a,
+                                   const Matrix<T>& b, T* y)>;
+
+template <class T>
+void blocked_product(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const Matrix<T>& a, const Matrix<T>& b,
+                     T* y) {
+  multiply_add(m, n, k, alpha, a, b, y, n);
+}
+
 Result<NodeKernels> make_gemm(const KernelRequest& request);
 Result<NodeKernels> make_matmul(const KernelRequest& request);
+
+// The same of floats, with another product.
+Result<NodeKernels> make_gemm_of(const KernelRequest& request, const Product<float>& multiply);
+Result<NodeKernels> make_matmul_of(const KernelRequest& request, const Product<float>& multiply);
 
 }  // namespace mangrove::portable

@@ -96,10 +96,12 @@ ViewsResult ViewAnswers::summary(Seconds seconds, const std::set<std::size_t>& l
                             .micro_batches_without = views_[view].batches_without,
                             .score_bytes = views_[view].scores,
                             .feature_bytes = views_[view].features});
-  for (const auto& [rank, upper] : uppers_)
-    result.upper.push_back({.node = rank == 0 ? std::nullopt : std::optional(reports.node(rank)),
-                            .micro_batches = upper.batches,
-                            .images = upper.images});
+  for (const auto& [rank, upper] : uppers_) {
+    ViewsResult::Upper& told = result.upper.emplace_back();
+    if (rank != 0) told.node = reports.node(rank);
+    told.micro_batches = upper.batches;
+    told.images = upper.images;
+  }
   return result;
 }
 

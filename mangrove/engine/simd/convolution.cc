@@ -1,0 +1,287 @@
+#include "mangrove/engine/simd/convolution.h"
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "mangrove/engine/simd/blocked_product.h"
+#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/depthwise.h"
+#include "mangrove/engine/simd/packed_weights.h"
+
+namespace mangrove::simd {
+
+namespace {
+
+/// Positions next to each other in one row of one image.
+struct Run {
+  std::int64_t at;  // of the first, in what is gathered
+  std::int64_t image, row, column, count;
+};
+
+/// Calls visit(Run) for positions [first, first + count), which go from one image to the next.
+template <class Visit>
+void for_each_run(const Grid& grid, std::int64_t first, std::int64_t count, Visit visit) {
+  std::int64_t image = first / grid.positions(), row = first % grid.positions() / grid.columns;
+  std::int64_t column = first % grid.columns;
+  for (std::int64_t at = 0; at < count;) {
+    const std::int64_t length = std::min(grid.columns - column, count - at);
+    visit(Run{at, image, row, column, length});
+    at += length;
+    column = 0;
+    if (++row == grid.rows) {
+      row = 0;
+      ++image;
+    }
+  }
+}
+
+/// What one tap reads of a run, the same in each channel.
+struct Segment {
+  std::int64_t to, count, from;
+};
+
+constexpr std::int64_t kMostPositions = 512;
+
+/// Gathers what taps read of at most kMostPositions positions. Elements outside the image are zero.
+class Gathering {
+ public:
+  explicit Gathering(const Grid& grid, std::int64_t image_stride, std::int64_t plane)
+      : grid_(grid), image_stride_(image_stride), plane_(plane) {}
+
+  void set_positions(std::int64_t first, std::int64_t count) {
+    run_count_ = 0;
+    for_each_run(grid_, first, count, [&](const Run& run) { runs_[run_count_++] = run; });
+    count_ = count;
+  }
+
+  /// For channels [first, first + channels) of a tap: `count` elements each, `stride` apart; those behind stay.
+  void gather(const Tap& tap, const float* source, std::int64_t first, std::int64_t channels, float* to,
+              std::int64_t stride) {
+    std::size_t segment_count = 0;
+    std::int64_t covered = 0;
+    for (const Run& run : std::span(runs_).first(run_count_)) {
+      const std::int64_t row = run.row * grid_.step[0] + tap.row;
+      if (row < 0 || row >= grid_.source_rows) continue;
+      const std::int64_t column = run.column * grid_.step[1] + tap.column;
+      const std::int64_t begin = parts_of(-column, grid_.step[1]);
+      const std::int64_t end = std::min(run.count, parts_of(grid_.source_columns - column, grid_.step[1]));
+      if (begin >= end) continue;
+      segments_[segment_count++] = {
+          run.at + begin, end - begin,
+          run.image * image_stride_ + row * grid_.source_columns + column + begin * grid_.step[1]};
+      covered += end - begin;
+    }
+    const auto segments = std::span(segments_).first(segment_count);
+    for (std::int64_t c = 0; c < channels; ++c, to += stride) {
+      if (covered < count_) std::fill_n(to, count_, 0.0f);
+      const float* plane = source + (first + c) * plane_;
+      if (grid_.step[1] == 1) {
+        for (const Segment& s : segments) copy(plane + s.from, s.count, to + s.to);
+      } else {
+        for (const Segment& s : segments) {
+          for (std::int64_t i = 0; i < s.count; ++i) to[s.to + i] = plane[s.from + i * grid_.step[1]];
+        }
+      }
+    }
+  }
+
+ private:
+  const Grid& grid_;
+  const std::int64_t image_stride_, plane_;
+  std::int64_t count_ = 0;
+  std::size_t run_count_ = 0;
+  std::array<Run, kMostPositions> runs_;
+  std::array<Segment, kMostPositions> segments_;
+};
+
+/// Images of one group, as one of the maps reads and writes them.
+struct Planes {
+  std::int64_t channels;      // of the group
+  std::int64_t plane;         // elements
+  std::int64_t image_stride;  // of all groups
+};
+
+/// The sums over (tap, source channel), in this order: what is gathered of a tap differs only in the plane it lies in.
+struct ConvolutionFactors {
+  const Grid& grid;
+  Planes source, result;
+  const float* x;       // of the group, as below
+  const float* packed;  // weights
+  Finish finish_;
+  float* y;
+
+  const float* rows(std::int64_t row, std::int64_t, std::int64_t k, std::int64_t depth, float*) const {
+    return packed + k * result.channels + row * depth;
+  }
+  void pack_panel(std::int64_t column, std::int64_t columns, std::int64_t k, std::int64_t depth, float* to) const {
+    const std::int64_t width = tiles().columns;
+    if (columns < width) std::fill_n(to, depth * width, 0.0f);
+    Gathering gathering(grid, source.image_stride, source.plane);
+    gathering.set_positions(column, columns);
+    for (std::int64_t end = k + depth; k < end;) {
+      const std::int64_t first = k % source.channels, channels = std::min(source.channels - first, end - k);
+      gathering.gather(grid.taps[static_cast<std::size_t>(k / source.channels)], x, first, channels, to, width);
+      to += channels * width;
+      k += channels;
+    }
+  }
+  float* row(std::int64_t row) const { return y + row * result.plane; }
+  std::int64_t offset(std::int64_t position) const {
+    const std::int64_t in_image = position % grid.positions();
+    return position / grid.positions() * result.image_stride + grid.first + in_image / grid.columns * grid.row_step +
+           in_image % grid.columns * grid.column_step;
+  }
+  bool adds() const { return false; }
+  void finish(std::int64_t channel, std::int64_t offset, std::int64_t count) const {
+    if (finish_.does_nothing()) return;
+    const std::int64_t at = channel * result.plane + offset;
+    tiles().finish(count, finish_.bias != nullptr ? finish_.bias[channel] : 0.0f,
+                   finish_.residual != nullptr ? finish_.residual + at : nullptr, finish_.low, finish_.high, y + at);
+  }
+};
+
+Planes input_planes(const ConvGeometry& g) {
+  return {g.input_channels_per_group(), g.window.input_plane(), g.input_channels * g.window.input_plane()};
+}
+Planes output_planes(const ConvGeometry& g) {
+  return {g.output_channels_per_group(), g.window.output_plane(), g.output_channels * g.window.output_plane()};
+}
+
+Finish of_group(Finish finish, std::int64_t group, const Planes& result) {
+  if (finish.bias != nullptr) finish.bias += group * result.channels;
+  if (finish.residual != nullptr) finish.residual += group * result.channels * result.plane;
+  return finish;
+}
+
+std::int64_t group_weights(const ConvGeometry& g) {
+  return g.output_channels_per_group() * g.input_channels_per_group() * g.window.taps();
+}
+
+/// One map of all groups. Weights that lie packed are not packed again.
+void map_grid(const ConvGeometry& g, const Grid& grid, const Planes& source, const Planes& result,
+              const WeightOrder& order, int threads, const float* x, const Weights& w, const Finish& finish,
+              float* workspace, float* y) {
+  for (std::int64_t group = 0; group < g.group; ++group) {
+    const float* weights = w.data + group * group_weights(g);
+    if (!w.are_packed) pack_weights(order, grid.taps, weights, threads, workspace);
+    const ConvolutionFactors factors{grid,
+                                     source,
+                                     result,
+                                     x + group * source.channels * source.plane,
+                                     w.are_packed ? weights : workspace,
+                                     of_group(finish, group, result),
+                                     y + group * result.channels * result.plane};
+    multiply_blocks(
+        factors,
+        {result.channels, g.batch * grid.positions(), source.channels * static_cast<std::int64_t>(grid.taps.size())},
+        result.plane, threads);
+  }
+}
+
+// ---- the gradient of weights
+
+/// Elements of a row of positions whose products are summed at once; rows of both factors stay in the caches.
+std::int64_t positions_at_once(const ConvGeometry& g) {
+  constexpr std::int64_t kElements = 65536;
+  const std::int64_t all = g.batch * g.window.output_plane();
+  const std::int64_t fit = std::clamp<std::int64_t>(kElements / g.output_channels_per_group(), 64, kMostPositions);
+  return (std::min(all, fit) + kMaxLanes - 1) / kMaxLanes * kMaxLanes;
+}
+
+constexpr std::int64_t kGatheredRows = 48;
+
+/// Of one thread.
+std::int64_t correlation_scratch(const ConvGeometry& g) {
+  return (g.output_channels_per_group() + kGatheredRows) * positions_at_once(g);
+}
+
+/// w[m, k] += (row m of y) . (row k of x as its taps read it) for rows k in [first, last) of one group.
+void correlate_rows(const ConvGeometry& g, const Grid& grid, const float* x, const float* y, std::int64_t first,
+                    std::int64_t last, float* workspace, float* w) {
+  const Tiles& t = tiles();
+  const Planes input = input_planes(g), output = output_planes(g);
+  const std::int64_t width = positions_at_once(g), taps = g.window.taps(), k = input.channels * taps;
+  const Grid results{grid.rows, grid.columns, {1, 1}, grid.rows, grid.columns, 0, grid.columns, 1, {}};
+  const Grid result_rows = [&] {
+    Grid made = results;
+    made.taps.push_back({0, 0, 0});
+    return joined(std::move(made));
+  }();
+  float* y_rows = workspace;
+  float* x_rows = workspace + output.channels * width;
+  Gathering of_x(grid, input.image_stride, input.plane), of_y(result_rows, output.image_stride, output.plane);
+  const std::int64_t positions = g.batch * grid.positions();
+  for (std::int64_t position = 0; position < positions; position += width) {
+    const std::int64_t count = std::min(width, positions - position);
+    of_x.set_positions(position, count);
+    of_y.set_positions(position, count);
+    of_y.gather(result_rows.taps[0], y, 0, output.channels, y_rows, width);
+    for (std::int64_t from = first; from < last; from += kGatheredRows) {
+      const std::int64_t to = std::min(from + kGatheredRows, last);
+      for (std::int64_t tap = 0; tap < taps; ++tap) {  // row k is (channel, tap), as the weights lie
+        const std::int64_t channel = parts_of(from - tap, taps), end = parts_of(to - tap, taps);
+        if (channel >= end) continue;
+        of_x.gather(grid.taps[static_cast<std::size_t>(tap)], x, channel, end - channel,
+                    x_rows + (channel * taps + tap - from) * width, taps * width);
+      }
+      for (std::int64_t column = from; column < to; column += t.dot_columns) {
+        const std::int64_t columns = std::min<std::int64_t>(t.dot_columns, to - column);
+        for (std::int64_t row = 0; row < output.channels; row += t.dot_rows) {
+          const std::int64_t rows = std::min<std::int64_t>(t.dot_rows, output.channels - row);
+          t.dot[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(columns - 1)](
+              count, 1, y_rows + row * width, width, x_rows + (column - from) * width, width, w + row * k + column, k);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads, bool weights_are_packed) {
+  if (is_depthwise(c.geometry)) return threads * depthwise_convolve_scratch(c);
+  return weights_are_packed ? 0 : group_weights(c.geometry);
+}
+
+std::int64_t convolve_transposed_workspace(const ConvolutionGrids& c, int threads) {
+  return is_depthwise(c.geometry) ? threads * depthwise_transposed_scratch(c) : group_weights(c.geometry);
+}
+
+std::int64_t correlate_workspace(const ConvolutionGrids& c, int threads) {
+  return threads * (is_depthwise(c.geometry) ? depthwise_correlate_scratch(c) : correlation_scratch(c.geometry));
+}
+
+void convolve(const ConvolutionGrids& c, int threads, const float* x, const Weights& w, const Finish& finish,
+              float* workspace, float* y) {
+  const ConvGeometry& g = c.geometry;
+  if (is_depthwise(g)) return depthwise_convolve(c, threads, x, w.data, finish, workspace, y);
+  map_grid(g, c.forward, input_planes(g), output_planes(g), forward_order(g), threads, x, w, finish, workspace, y);
+}
+
+void convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w, const Finish& finish,
+                         float* workspace, float* x) {
+  const ConvGeometry& g = c.geometry;
+  if (is_depthwise(g)) return depthwise_convolve_transposed(c, threads, y, w, finish, workspace, x);
+  for (const Grid& grid : c.transposed) {
+    map_grid(g, grid, output_planes(g), input_planes(g), transposed_order(g), threads, y, {w}, finish, workspace, x);
+  }
+}
+
+void correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace, float* w) {
+  if (is_depthwise(c.geometry)) return depthwise_correlate(c, threads, x, y, workspace, w);
+  const ConvGeometry& g = c.geometry;
+  const Planes input = input_planes(g), output = output_planes(g);
+  std::fill_n(w, g.group * group_weights(g), 0.0f);
+  const std::int64_t k = input.channels * g.window.taps(), step = tiles().dot_columns;
+  const std::int64_t columns = parts_of(k, step), parts = std::min<std::int64_t>(threads, columns);
+  for (std::int64_t group = 0; group < g.group; ++group) {
+    in_parallel(parts, threads, [&](std::int64_t i) {  // from one tile to another: sums do not depend on the threads
+      correlate_rows(g, c.forward, x + group * input.channels * input.plane, y + group * output.channels * output.plane,
+                     columns * i / parts * step, std::min(k, columns * (i + 1) / parts * step),
+                     workspace + i * correlation_scratch(g), w + group * group_weights(g));
+    });
+  }
+}
+
+}  // namespace mangrove::simd

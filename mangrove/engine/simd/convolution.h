@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/finish.h"
+
+/// The three maps of a convolution [N, C, H, W] -> [N, M, H', W'] with weights [M, C / group, h, w], as products whose
+/// second factor is gathered from the image, and for depthwise ones as filters of one channel each.
+/// Results do not depend on the number of threads.
+namespace mangrove::simd {
+
+/// Elements of scratch space that each map needs.
+std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads, bool weights_are_packed);
+std::int64_t convolve_transposed_workspace(const ConvolutionGrids& c, int threads);
+std::int64_t correlate_workspace(const ConvolutionGrids& c, int threads);
+
+struct Weights {
+  const float* data;
+  bool are_packed = false;  // as PackedWeights says
+};
+
+/// y = w * x
+void convolve(const ConvolutionGrids& c, int threads, const float* x, const Weights& w, const Finish& finish,
+              float* workspace, float* y);
+/// x = the transpose of that map, of y; also a convolution's gradient with respect to x.
+void convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w, const Finish& finish,
+                         float* workspace, float* x);
+/// w = the gradient with respect to w, from x and the gradient y.
+void correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace, float* w);
+
+}  // namespace mangrove::simd

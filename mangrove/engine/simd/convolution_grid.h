@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mangrove/graph/conv_geometry.h"
+
+namespace mangrove::simd {
+
+/// How many parts of size `part` cover `whole`: rounded up, at least 0.
+inline std::int64_t parts_of(std::int64_t whole, std::int64_t part) {
+  return whole <= 0 ? 0 : (whole + part - 1) / part;
+}
+
+/// A tap of the kernel: position (i, j) reads the source at (i * step + row, j * step + column).
+struct Tap {
+  std::int64_t row, column;
+  std::int64_t weight;  // which of the kernel's it is
+};
+
+/// A grid of positions over planes of a source, and where their results lie.
+struct Grid {
+  std::int64_t rows, columns;                 // of positions
+  Window::Pair step;                          // in the source, from one position to the next
+  std::int64_t source_rows, source_columns;   // of a plane
+  std::int64_t first, row_step, column_step;  // in a plane of results
+  std::vector<Tap> taps;
+
+  std::int64_t positions() const { return rows * columns; }
+};
+
+/// The convolution itself.
+Grid forward_grid(const ConvGeometry& geometry);
+
+/// Its transpose as convolutions without strides: one for each remainder that rows and columns leave when they are
+/// divided by the stride, with those of the taps that meet it. Together they write each element once.
+std::vector<Grid> transposed_grids(const ConvGeometry& geometry);
+
+/// The same grid with all rows in one, where one tap reads each element once.
+Grid joined(Grid grid);
+
+/// Whether each result channel sees one channel of the input: then there are no sums over channels that a product could
+/// compute.
+bool is_depthwise(const ConvGeometry& geometry);
+
+/// A convolution with its grids and those of its transpose, as its kernels compute them in each run.
+struct ConvolutionGrids {
+  explicit ConvolutionGrids(const ConvGeometry& of);
+
+  ConvGeometry geometry;
+  Grid forward;
+  std::vector<Grid> transposed;
+};
+
+}  // namespace mangrove::simd

@@ -1,0 +1,238 @@
+#include "mangrove/engine/simd/depthwise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "mangrove/engine/simd/blocked_product.h"
+#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/tiles.h"
+
+namespace mangrove::simd {
+namespace {
+
+void clear(std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = 0;  // a call of memset takes longer than most rows
+}
+
+/// A plane of the input with zeros around it, its columns sorted by what they leave when divided by the stride: the
+/// elements that a tap reads of a row of positions then lie next to each other.
+struct PaddedPlane {
+  explicit PaddedPlane(const Window& window)
+      : w(window),
+        rows((w.output[0] - 1) * w.strides[0] + w.extent(0)),
+        part(w.output[1] + (w.extent(1) - 1) / w.strides[1] + kMaxLanes),
+        parts(std::min(w.strides[1], w.extent(1))),  // no tap reads the others
+        row(part * parts) {}
+
+  std::int64_t elements() const { return rows * row; }
+  void fill(const float* plane, float* to) const {
+    for (std::int64_t i = 0; i < rows; ++i, to += row) {
+      const std::int64_t from_row = i - w.pads_begin[0];
+      if (from_row < 0 || from_row >= w.input[0]) {
+        clear(row, to);
+        continue;
+      }
+      const float* from = plane + from_row * w.input[1];
+      for (std::int64_t p = 0; p < parts; ++p) {  // element j of a part is column j * stride + p - padding
+        const std::int64_t begin = std::min(part, parts_of(w.pads_begin[1] - p, w.strides[1]));
+        const std::int64_t begin_of_rest = part - kMaxLanes;
+        const std::int64_t end =
+            std::clamp(parts_of(w.input[1] + w.pads_begin[1] - p, w.strides[1]), begin, std::max(begin, begin_of_rest));
+        float* into = to + p * part;
+        clear(begin, into);
+        clear(part - end, into + end);
+        const float* first = from + p - w.pads_begin[1];
+        if (w.strides[1] == 1) {
+          copy(first + begin, end - begin, into + begin);
+        } else {
+          for (std::int64_t j = begin; j < end; ++j) into[j] = first[j * w.strides[1]];
+        }
+      }
+    }
+  }
+  std::vector<const float*> starts(const float* filled) const {
+    std::vector<const float*> made;
+    for (std::int64_t i = 0; i < w.kernel[0]; ++i) {
+      for (std::int64_t j = 0; j < w.kernel[1]; ++j) {
+        const std::int64_t column = j * w.dilations[1];
+        made.push_back(filled + i * w.dilations[0] * row + column % w.strides[1] * part + column / w.strides[1]);
+      }
+    }
+    return made;
+  }
+  DepthwiseRows positions(const std::vector<const float*>& starts) const {
+    return {w.taps(), starts.data(), row * w.strides[0], w.output[0], w.output[1]};
+  }
+
+  const Window& w;
+  const std::int64_t rows, part, parts, row;
+};
+
+/// A plane of the output with zeros around it, as far as the taps of the transpose reach.
+struct PaddedOutput {
+  PaddedOutput(const Window& w, const std::vector<Grid>& grids) : height(w.output[0]), width(w.output[1]) {
+    std::int64_t last_row = height, last_column = width;
+    for (const Grid& grid : grids) {
+      for (const Tap& tap : grid.taps) {
+        above = std::max(above, -tap.row);
+        left = std::max(left, -tap.column);
+        last_row = std::max(last_row, grid.rows + tap.row);
+        last_column = std::max(last_column, grid.columns + tap.column);
+      }
+    }
+    rows = above + last_row;
+    row = left + last_column + kMaxLanes;
+  }
+
+  std::int64_t elements() const { return rows * row; }
+  void clear(float* to) const { std::fill_n(to, elements(), 0.0f); }
+  /// Where it was cleared before.
+  void fill(const float* plane, float* to) const {
+    for (std::int64_t i = 0; i < height; ++i) copy(plane + i * width, width, to + (above + i) * row + left);
+  }
+  std::vector<const float*> starts(const float* filled, const Grid& grid) const {
+    std::vector<const float*> made;
+    for (const Tap& tap : grid.taps) made.push_back(filled + (above + tap.row) * row + left + tap.column);
+    return made;
+  }
+
+  std::int64_t height, width, above = 0, left = 0, rows = 0, row = 0;
+};
+
+std::int64_t zero_padded_row(const Window& w) {
+  return parts_of(w.output[1], kMaxLanes) * kMaxLanes;
+}
+
+/// work(first, last, scratch) for parts of `count` planes, one for each thread, with scratch space of its own.
+template <class Work>
+void share_planes(std::int64_t count, int threads, float* workspace, std::int64_t scratch, const Work& work) {
+  in_parallel(threads, threads,
+              [&](std::int64_t i) { work(count * i / threads, count * (i + 1) / threads, workspace + i * scratch); });
+}
+
+void finish_plane(const Finish& finish, std::int64_t at, std::int64_t count, float* y) {
+  const Finish rest{nullptr, finish.residual, finish.low, finish.high};  // the sums began with the bias
+  if (rest.does_nothing()) return;
+  tiles().finish(count, 0, rest.residual != nullptr ? rest.residual + at : nullptr, rest.low, rest.high, y + at);
+}
+
+}  // namespace
+
+std::int64_t depthwise_convolve_scratch(const ConvolutionGrids& c) {
+  return PaddedPlane(c.geometry.window).elements();
+}
+
+std::int64_t depthwise_transposed_scratch(const ConvolutionGrids& c) {
+  const Window& w = c.geometry.window;
+  return PaddedOutput(w, c.transposed).elements() + w.input_plane();
+}
+
+std::int64_t depthwise_correlate_scratch(const ConvolutionGrids& c) {
+  const Window& w = c.geometry.window;
+  return PaddedPlane(w).elements() + w.output[0] * zero_padded_row(w);
+}
+
+void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, const float* w, const Finish& finish,
+                        float* workspace, float* y) {
+  const ConvGeometry& g = c.geometry;
+  const PaddedPlane padded(g.window);
+  const std::int64_t plane = g.window.output_plane(), outputs = g.output_channels_per_group();
+  share_planes(g.batch * g.output_channels, threads, workspace, depthwise_convolve_scratch(c),
+               [&](std::int64_t first, std::int64_t last, float* scratch) {
+                 const std::vector<const float*> starts = padded.starts(scratch);
+                 const DepthwiseRows rows = padded.positions(starts);
+                 for (std::int64_t i = first; i < last; ++i) {
+                   const std::int64_t channel = i % g.output_channels;
+                   const std::int64_t from = i / g.output_channels * g.input_channels + channel / outputs;
+                   padded.fill(x + from * g.window.input_plane(), scratch);
+                   const float start = finish.bias != nullptr ? finish.bias[channel] : 0.0f;
+                   tiles().filter(rows, w + channel * g.window.taps(), start, false, y + i * plane, g.window.output[1]);
+                   finish_plane(finish, i * plane, plane, y);
+                 }
+               });
+}
+
+namespace {
+
+/// One of the transpose's grids, as one thread computes it again and again.
+struct TransposedFilter {
+  TransposedFilter(const Grid& computed, const PaddedOutput& padded, const float* filled)
+      : grid(computed), starts(padded.starts(filled, grid)), weights(grid.taps.size()), row(padded.row) {}
+
+  /// x = start + w * the plane, or += where `adds`. scratch: of a grid's elements.
+  void operator()(const float* w, float start, bool adds, float* scratch, float* x) {
+    for (std::size_t t = 0; t < weights.size(); ++t) weights[t] = w[grid.taps[t].weight];
+    const DepthwiseRows rows{static_cast<std::int64_t>(starts.size()), starts.data(), row, grid.rows, grid.columns};
+    float* to = x + grid.first;
+    if (grid.column_step == 1) return tiles().filter(rows, weights.data(), start, adds, to, grid.row_step);
+    tiles().filter(rows, weights.data(), start, false, scratch, grid.columns);
+    for (std::int64_t r = 0; r < grid.rows; ++r, to += grid.row_step) {
+      const float* made = scratch + r * grid.columns;
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        to[c * grid.column_step] = adds ? to[c * grid.column_step] + made[c] : made[c];
+      }
+    }
+  }
+
+  const Grid& grid;
+  std::vector<const float*> starts;
+  std::vector<float> weights;
+  std::int64_t row;
+};
+
+}  // namespace
+
+void depthwise_convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w,
+                                   const Finish& finish, float* workspace, float* x) {
+  const ConvGeometry& g = c.geometry;
+  const std::vector<Grid>& grids = c.transposed;
+  const PaddedOutput padded(g.window, grids);
+  const std::int64_t plane = g.window.input_plane(), outputs = g.output_channels_per_group();
+  const std::int64_t from_plane = g.window.output_plane();
+  share_planes(g.batch * g.input_channels, threads, workspace, depthwise_transposed_scratch(c),
+               [&](std::int64_t first, std::int64_t last, float* scratch) {
+                 std::vector<TransposedFilter> filters;
+                 filters.reserve(grids.size());
+                 for (const Grid& grid : grids) filters.emplace_back(grid, padded, scratch);
+                 padded.clear(scratch);
+                 for (std::int64_t i = first; i < last; ++i) {
+                   const std::int64_t channel = i % g.input_channels, image = i / g.input_channels;
+                   for (std::int64_t output = 0; output < outputs; ++output) {
+                     const std::int64_t from = channel * outputs + output;
+                     padded.fill(y + (image * g.output_channels + from) * from_plane, scratch);
+                     const float start = output == 0 && finish.bias != nullptr ? finish.bias[channel] : 0.0f;
+                     for (TransposedFilter& filter : filters) {
+                       filter(w + from * g.window.taps(), start, output > 0, scratch + padded.elements(),
+                              x + i * plane);
+                     }
+                   }
+                   finish_plane(finish, i * plane, plane, x);
+                 }
+               });
+}
+
+void depthwise_correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace,
+                         float* w) {
+  const ConvGeometry& g = c.geometry;
+  const PaddedPlane padded(g.window);
+  const std::int64_t row = zero_padded_row(g.window), rows = g.window.output[0], columns = g.window.output[1];
+  std::fill_n(w, g.output_channels * g.window.taps(), 0.0f);
+  share_planes(g.output_channels, threads, workspace, depthwise_correlate_scratch(c),
+               [&](std::int64_t first, std::int64_t last, float* scratch) {
+                 float* results = scratch + padded.elements();
+                 const std::vector<const float*> starts = padded.starts(scratch);
+                 const DepthwiseRows positions = padded.positions(starts);
+                 std::fill_n(results, rows * row, 0.0f);  // the zeros behind the rows stay
+                 for (std::int64_t channel = first; channel < last; ++channel) {
+                   for (std::int64_t image = 0; image < g.batch; ++image) {
+                     const std::int64_t from = image * g.input_channels + channel / g.output_channels_per_group();
+                     padded.fill(x + from * g.window.input_plane(), scratch);
+                     const float* of_y = y + (image * g.output_channels + channel) * g.window.output_plane();
+                     for (std::int64_t r = 0; r < rows; ++r) copy(of_y + r * columns, columns, results + r * row);
+                     tiles().correlate(positions, results, row, w + channel * g.window.taps());
+                   }
+                 }
+               });
+}
+
+}  // namespace mangrove::simd

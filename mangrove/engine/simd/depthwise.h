@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/finish.h"
+
+namespace mangrove::simd {
+
+/// Elements of scratch space that each map needs for each thread.
+std::int64_t depthwise_convolve_scratch(const ConvolutionGrids& c);
+std::int64_t depthwise_transposed_scratch(const ConvolutionGrids& c);
+std::int64_t depthwise_correlate_scratch(const ConvolutionGrids& c);
+
+// As in convolution.h, for a depthwise convolution.
+void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, const float* w, const Finish& finish,
+                        float* workspace, float* y);
+void depthwise_convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w,
+                                   const Finish& finish, float* workspace, float* x);
+void depthwise_correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace,
+                         float* w);
+
+}  // namespace mangrove::simd

@@ -1,0 +1,69 @@
+#include "mangrove/engine/simd/matrix_product.h"
+
+#include "mangrove/engine/simd/blocked_product.h"
+
+namespace mangrove::simd {
+namespace {
+
+using portable::Matrix;
+
+struct MatrixFactors {
+  const Matrix<float>& a;
+  const Matrix<float>& b;
+  float alpha;
+  float* y;
+  std::int64_t n;
+
+  const float* rows(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t depth, float* scratch) const {
+    const Matrix<float> from = a.from(row, k);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t p = 0; p < depth; ++p) scratch[p * rows + r] = alpha * from.at(r, p);
+    }
+    return scratch;
+  }
+  void pack_panel(std::int64_t column, std::int64_t columns, std::int64_t k, std::int64_t depth, float* packed) const {
+    const std::int64_t width = tiles().columns;
+    const Matrix<float> from = b.from(k, column);
+    if (columns < width) std::fill_n(packed, depth * width, 0.0f);
+    if (from.column_stride == 1) {
+      for (std::int64_t p = 0; p < depth; ++p) {
+        std::copy_n(from.data + p * from.row_stride, columns, packed + p * width);
+      }
+    } else {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        for (std::int64_t p = 0; p < depth; ++p) packed[p * width + c] = from.at(p, c);
+      }
+    }
+  }
+  float* row(std::int64_t row) const { return y + row * n; }
+  std::int64_t offset(std::int64_t column) const { return column; }
+  bool adds() const { return true; }
+  void finish(std::int64_t, std::int64_t, std::int64_t) const {}
+};
+
+/// Both factors are read along the sum: rows of a times rows of b's transpose, none of them copied.
+void multiply_rows(int threads, const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b,
+                   float* y) {
+  const Tiles& t = tiles();
+  in_parallel((size.n + t.dot_columns - 1) / t.dot_columns, threads, [&](std::int64_t i) {
+    const std::int64_t column = i * t.dot_columns;
+    const std::int64_t columns = std::min<std::int64_t>(t.dot_columns, size.n - column);
+    for (std::int64_t row = 0; row < size.m; row += t.dot_rows) {
+      const std::int64_t rows = std::min<std::int64_t>(t.dot_rows, size.m - row);
+      t.dot[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(columns - 1)](
+          size.k, alpha, a.data + row * a.row_stride, a.row_stride, b.data + column * b.column_stride, b.column_stride,
+          y + row * size.n + column, size.n);
+    }
+  });
+}
+
+}  // namespace
+
+void multiply_add(int threads, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const Matrix<float>& a,
+                  const Matrix<float>& b, float* y) {
+  const ProductSize size{m, n, k};
+  if (a.column_stride == 1 && b.row_stride == 1) return multiply_rows(threads, size, alpha, a, b, y);
+  multiply_blocks(MatrixFactors{a, b, alpha, y, n}, size, n, threads);
+}
+
+}  // namespace mangrove::simd

@@ -1,0 +1,81 @@
+// The kernels for processors without AVX-512. Every operator's samples are compared in backend_samples_test.cc; here
+// are networks, whose layers fill many blocks, and the innermost loops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/engine/backend_comparison.h"
+
+#include "mangrove/engine/simd/tiles.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove {
+namespace {
+
+constexpr float kSimdTolerance = 1e-4f;  // of the network's largest gradient: some tensors' are zero but for rounding
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Of all tensors of both.
+float largest_difference(const std::map<std::string, std::vector<float>>& found,
+                         const std::map<std::string, std::vector<float>>& expected) {
+  float largest = 0;
+  for (const auto& [name, values] : expected) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float difference = std::abs(found.at(name).at(i) - values[i]);
+      if (!(difference <= largest)) largest = difference;  // NaN counts
+    }
+  }
+  return largest;
+}
+
+float largest_value(const std::map<std::string, std::vector<float>>& of) {
+  float largest = 0;
+  for (const auto& [name, values] : of) {
+    for (const float value : values) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+class SimdNetwork : public ::testing::TestWithParam<std::pair<const char*, Shape>> {};
+
+TEST_P(SimdNetwork, LearnsAsOnPortableKernels) {
+  const auto& [name, sample_shape] = GetParam();
+  const auto graph = zoo::build_model(name, {.sample_shape = sample_shape, .classes = 10, .seed = 1});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto simd = make_execution(*graph, "simd", 3, true, 2), portable = make_execution(*graph, "portable", 3);
+  ASSERT_TRUE(simd && portable);
+  const StepOutcome found = run_step(*simd, 5), expected = run_step(*portable, 5);
+  EXPECT_LE(largest_difference(found.outputs, expected.outputs), kSimdTolerance * largest_value(expected.outputs));
+  EXPECT_LE(largest_difference(found.gradients, expected.gradients),
+            kSimdTolerance * largest_value(expected.gradients));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, SimdNetwork,
+                         ::testing::Values(std::pair{"lenet", Shape{1, 28, 28}},
+                                           std::pair{"resnet-20", Shape{3, 32, 32}},
+                                           std::pair{"mobilenetv2-0.5", Shape{3, 64, 64}}));
+
+// Both where vectors are computed and behind the last whole one.
+TEST(SimdFinish, KeepsNan) {
+  for (const float low : {-kInfinity, 0.0f}) {
+    std::vector<float> y(2 * simd::kMaxLanes + 3, kNan);
+    simd::tiles().finish(static_cast<std::int64_t>(y.size()), 1, nullptr, low, low == 0 ? 6 : kInfinity, y.data());
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_TRUE(std::isnan(y[i])) << i;
+  }
+}
+
+TEST(SimdFinish, RaisesFirstAndCapsThen) {
+  std::vector<float> y(2 * simd::kMaxLanes + 3, 3), residual(y.size(), 0.25f);
+  simd::tiles().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), 6, 2, y.data());
+  EXPECT_EQ(y, std::vector<float>(y.size(), 2)) << "bounds that cross";
+  simd::tiles().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), -kInfinity, kInfinity, y.data());
+  EXPECT_EQ(y, std::vector<float>(y.size(), 2.75f));
+}
+
+}  // namespace
+}  // namespace mangrove
