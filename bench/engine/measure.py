@@ -89,6 +89,34 @@ QUANTIZED = [Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1), Case("m
              Case("resnet-34", "resnet-34", "3,32,32", 10, 1), Case("resnet-34", "resnet-34", "3,32,32", 10, 50)]
 
 
+# The backend for processors without AVX-512, beside oneDNN's and PyTorch, all limited to AVX2. The targets are for training.
+SIMD = [(what, case) for what, batch in (("train", None), ("infer", 1)) for case in (
+    Case("lenet", "lenet", "1,28,28", 10, batch or 64),
+    Case("resnet-32-b", "resnet-32-b", "3,32,32", 10, batch or 32),
+    Case("mobilenetv2-96", "mobilenetv2", "3,96,96", 10, batch or 32),
+    Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, batch or 8),
+    Case("resnet-34", "resnet-34", "3,32,32", 10, batch or 16))]
+AVX2 = ["env", "ONEDNN_MAX_CPU_ISA=AVX2", "DNNL_MAX_CPU_ISA=AVX2", "ATEN_CPU_CAPABILITY=avx2"]
+
+
+def measure_simd(args, what, case, threads):
+    rounds, seconds = (1, 0.3) if args.quick else (3, 3)
+    every = commands(args, case, what, threads, seconds)
+    ours = every.pop("mangrove")
+    every.pop("bare oneDNN", None)
+    runs = fig.in_turn({"simd": [*AVX2, *ours, "--backend", "simd"], "onednn": [*AVX2, *ours, "--backend", "onednn"],
+                        **{peer: [*AVX2, *command] for peer, command in every.items()}}, rounds)
+    name, simd, onednn = "simd_" + case.name(what, threads), speeds(runs["simd"]), speeds(runs["onednn"])
+    torch = {peer: speeds(results) for peer, results in runs.items() if peer.startswith("PyTorch")}
+    best = max(torch, key=lambda peer: sorted(torch[peer])[len(torch[peer]) // 2])
+    trains = what == "train"
+    return [fig.figure(f"{name}_images_per_s", simd, "images/s", peer="the backend onednn", peer_values=onednn, setting="AVX2"),
+            fig.figure(f"{name}_speed_over_onednn", fig.ratios(simd, onednn), "times", target=0.9 if trains else None,
+                       peer="the backend onednn", peer_values=[1], setting="AVX2"),
+            fig.figure(f"{name}_speed_over_torch", fig.ratios(simd, torch[best]), "times", target=1.3 if trains else None,
+                       peer=best, peer_values=[1], setting="AVX2")]
+
+
 def commands(args, case, what, threads, seconds):
     """{name: command} of ours and of every peer."""
     timing = ["--batch", case.batch, "--threads", threads, "--seconds", seconds]
@@ -184,6 +212,10 @@ def main():
             for case in cases:
                 if args.only in case.name(what, threads):
                     figures += measure(args, case, what, threads)
+        for what, case in SIMD:
+            name = "simd_" + case.name(what, threads)
+            if args.only in name and args.only[:4] in ("", "simd"):
+                figures += measure_simd(args, what, case, threads)
         for single, batched in zip(INFER[::2], INFER[1::2]):
             if all(args.only in case.name("infer", threads) for case in (single, batched)):
                 figures = with_best_batch(figures, batched, single, threads)
