@@ -28,7 +28,7 @@ LOOPS = {  # what the function's name must match
 
 def assembly():
     command = ["aarch64-linux-gnu-g++", f"--sysroot={SYSROOT}", "-std=c++20", "-O3", f"-I{ROOT}", "-S", "-o", "-",
-               str(ROOT / "mangrove/engine/simd/tiles.cc")]
+               str(ROOT / "mangrove/engine/simd/micro_kernels.cc")]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

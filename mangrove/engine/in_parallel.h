@@ -19,7 +19,7 @@ void in_parallel(std::int64_t count, int threads, const Work& work) {
 /// Calls work(first, last) for ranges that make up [0, count), of elements that each cost little.
 template <class Work>
 void in_ranges(std::int64_t count, int threads, const Work& work) {
-  constexpr std::int64_t kLeast = 4096;  // a thread takes as long to wake
+  constexpr std::int64_t kLeast = 4096;  // fewer are not worth a thread
   const std::int64_t ranges = std::clamp<std::int64_t>(count / kLeast, 1, std::max(threads, 1));
   in_parallel(ranges, threads, [&](std::int64_t i) { work(count * i / ranges, count * (i + 1) / ranges); });
 }

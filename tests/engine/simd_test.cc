@@ -11,7 +11,7 @@
 
 #include "tests/engine/backend_comparison.h"
 
-#include "mangrove/engine/simd/tiles.h"
+#include "mangrove/engine/simd/micro_kernels.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove {
@@ -64,16 +64,18 @@ INSTANTIATE_TEST_SUITE_P(Networks, SimdNetwork,
 TEST(SimdFinish, KeepsNan) {
   for (const float low : {-kInfinity, 0.0f}) {
     std::vector<float> y(2 * simd::kMaxLanes + 3, kNan);
-    simd::tiles().finish(static_cast<std::int64_t>(y.size()), 1, nullptr, low, low == 0 ? 6 : kInfinity, y.data());
+    simd::micro_kernels().finish(static_cast<std::int64_t>(y.size()), 1, nullptr, low, low == 0 ? 6 : kInfinity,
+                                 y.data());
     for (std::size_t i = 0; i < y.size(); ++i) EXPECT_TRUE(std::isnan(y[i])) << i;
   }
 }
 
 TEST(SimdFinish, RaisesFirstAndCapsThen) {
   std::vector<float> y(2 * simd::kMaxLanes + 3, 3), residual(y.size(), 0.25f);
-  simd::tiles().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), 6, 2, y.data());
+  simd::micro_kernels().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), 6, 2, y.data());
   EXPECT_EQ(y, std::vector<float>(y.size(), 2)) << "bounds that cross";
-  simd::tiles().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), -kInfinity, kInfinity, y.data());
+  simd::micro_kernels().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), -kInfinity, kInfinity,
+                               y.data());
   EXPECT_EQ(y, std::vector<float>(y.size(), 2.75f));
 }
 

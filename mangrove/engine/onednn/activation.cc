@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string_view>
+
+#include "mangrove/engine/fused_node.h"
 
 namespace mangrove::onednn {
 namespace {
@@ -24,15 +25,10 @@ constexpr std::array kRows{
     Row{"Tanh", algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd},
 };
 
-/// The bounds of a Clip are inputs 1 and 2; one left out is infinite. Nullopt where one is computed.
 std::optional<Activation> clip(const Node& node, std::span<const Tensor* const> constants) {
-  float bounds[2] = {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (node.inputs[i].empty()) continue;
-    if (constants[i] == nullptr || constants[i]->dtype() != DType::f32) return std::nullopt;
-    bounds[i - 1] = constants[i]->as<float>()[0];
-  }
-  return Activation{algorithm::eltwise_clip_v2, algorithm::eltwise_clip_v2_use_dst_for_bwd, bounds[0], bounds[1]};
+  const std::optional<ClipBounds> bounds = clip_bounds(node, constants);
+  if (!bounds) return std::nullopt;
+  return Activation{algorithm::eltwise_clip_v2, algorithm::eltwise_clip_v2_use_dst_for_bwd, bounds->low, bounds->high};
 }
 
 /// Of these the output's sign tells the input's, unless alpha is negative.

@@ -2,15 +2,9 @@
 
 #include <cstring>
 
+#include "mangrove/engine/fused_node.h"
+
 namespace mangrove::onednn {
-namespace {
-
-bool is_residual(const FusedNode& fused) {
-  return fused.node.op == "Add" && fused.inputs[0].shape == fused.inputs[1].shape;
-}
-
-}  // namespace
-
 std::optional<Epilogue> find_epilogue(const KernelRequest& request) {
   Epilogue epilogue;
   auto next = request.epilogue.begin();

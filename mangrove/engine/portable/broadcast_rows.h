@@ -74,7 +74,7 @@ class BroadcastRows {
     for (const Dim& dim : outer_) rows *= dim.size;
     return rows;
   }
-  /// Of a row, in the inputs.
+  /// Where a row of the output begins in each input.
   Offsets offsets(std::int64_t row) const {
     Offsets from{};
     for (std::size_t i = outer_.size(); i-- > 0; row /= outer_[i].size) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "mangrove/engine/portable/bias_gradient.h"
 #include "mangrove/engine/portable/convolution_maps.h"
 #include "mangrove/engine/portable/kernels.h"
 #include "mangrove/engine/portable/portable_step.h"
-#include "mangrove/engine/portable/vector_ops.h"
 #include "mangrove/graph/conv_geometry.h"
 
 namespace mangrove::portable {
@@ -71,19 +71,6 @@ Step convolution_forward_step(const KernelRequest& request, const Convolution& c
 }
 
 template <class T>
-Step convolution_backward_bias_step(const KernelRequest& request, const Convolution& conv) {
-  return make_step(request, "backward bias",
-                   {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
-                   [conv](const Buffers& buffers) {
-                     T* diff_bias = buffers.as<T>(1);
-                     std::fill_n(diff_bias, conv.channels(), T(0));
-                     for (std::int64_t i = 0; i < conv.batch() * conv.channels(); ++i) {
-                       diff_bias[i % conv.channels()] += sum(conv.plane(), buffers.as<const T>(0) + i * conv.plane());
-                     }
-                   });
-}
-
-template <class T>
 Step backward_weights_step(const KernelRequest& request, const Convolution& conv) {
   const std::vector<std::string>& in = request.node.inputs;
   return make_map_step<T>(
@@ -109,7 +96,9 @@ template <class T>
 NodeKernels convolution_kernels_of(const KernelRequest& request, const Convolution& conv) {
   NodeKernels kernels;
   kernels.forward.push_back(convolution_forward_step<T>(request, conv));
-  if (wants_gradient(request, 2)) kernels.backward.push_back(convolution_backward_bias_step<T>(request, conv));
+  if (wants_gradient(request, 2)) {
+    kernels.backward.push_back(bias_gradient_step<T>(request, conv.batch(), conv.channels(), conv.plane()));
+  }
   if (wants_gradient(request, 1)) kernels.backward.push_back(backward_weights_step<T>(request, conv));
   if (wants_gradient(request, 0)) kernels.backward.push_back(backward_data_step<T>(request, conv));
   return kernels;

@@ -7,7 +7,7 @@
 
 namespace mangrove::portable {
 
-/// y[m, n] += alpha a[m, k] b[k, n]
+/// Computes y[m, n] += alpha a[m, k] b[k, n]; y is dense.
 template <class T>
 using Product = std::function<void(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const Matrix<T>& a,
                                    const Matrix<T>& b, T* y)>;
@@ -21,7 +21,7 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, co
 Result<NodeKernels> make_gemm(const KernelRequest& request);
 Result<NodeKernels> make_matmul(const KernelRequest& request);
 
-// The same of floats, with another product.
+// These make the same kernels for f32 alone, with the product that they are given.
 Result<NodeKernels> make_gemm_of(const KernelRequest& request, const Product<float>& multiply);
 Result<NodeKernels> make_matmul_of(const KernelRequest& request, const Product<float>& multiply);
 

@@ -10,7 +10,6 @@
 #include "mangrove/engine/simd/packed_weights.h"
 
 namespace mangrove::simd {
-
 namespace {
 
 /// Positions next to each other in one row of one image.
@@ -43,7 +42,8 @@ struct Segment {
 
 constexpr std::int64_t kMostPositions = 512;
 
-/// Gathers what taps read of at most kMostPositions positions. Elements outside the image are zero.
+/// Gathers what taps read of at most kMostPositions positions: rows of the matrix that im2col makes. Elements outside
+/// the image are zero.
 class Gathering {
  public:
   explicit Gathering(const Grid& grid, std::int64_t image_stride, std::int64_t plane)
@@ -64,8 +64,8 @@ class Gathering {
       const std::int64_t row = run.row * grid_.step[0] + tap.row;
       if (row < 0 || row >= grid_.source_rows) continue;
       const std::int64_t column = run.column * grid_.step[1] + tap.column;
-      const std::int64_t begin = parts_of(-column, grid_.step[1]);
-      const std::int64_t end = std::min(run.count, parts_of(grid_.source_columns - column, grid_.step[1]));
+      const std::int64_t begin = ceil_div(-column, grid_.step[1]);
+      const std::int64_t end = std::min(run.count, ceil_div(grid_.source_columns - column, grid_.step[1]));
       if (begin >= end) continue;
       segments_[segment_count++] = {
           run.at + begin, end - begin,
@@ -115,7 +115,7 @@ struct ConvolutionFactors {
     return packed + k * result.channels + row * depth;
   }
   void pack_panel(std::int64_t column, std::int64_t columns, std::int64_t k, std::int64_t depth, float* to) const {
-    const std::int64_t width = tiles().columns;
+    const std::int64_t width = micro_kernels().columns;
     if (columns < width) std::fill_n(to, depth * width, 0.0f);
     Gathering gathering(grid, source.image_stride, source.plane);
     gathering.set_positions(column, columns);
@@ -136,8 +136,9 @@ struct ConvolutionFactors {
   void finish(std::int64_t channel, std::int64_t offset, std::int64_t count) const {
     if (finish_.does_nothing()) return;
     const std::int64_t at = channel * result.plane + offset;
-    tiles().finish(count, finish_.bias != nullptr ? finish_.bias[channel] : 0.0f,
-                   finish_.residual != nullptr ? finish_.residual + at : nullptr, finish_.low, finish_.high, y + at);
+    micro_kernels().finish(count, finish_.bias != nullptr ? finish_.bias[channel] : 0.0f,
+                           finish_.residual != nullptr ? finish_.residual + at : nullptr, finish_.low, finish_.high,
+                           y + at);
   }
 };
 
@@ -186,7 +187,7 @@ std::int64_t positions_at_once(const ConvGeometry& g) {
   constexpr std::int64_t kElements = 65536;
   const std::int64_t all = g.batch * g.window.output_plane();
   const std::int64_t fit = std::clamp<std::int64_t>(kElements / g.output_channels_per_group(), 64, kMostPositions);
-  return (std::min(all, fit) + kMaxLanes - 1) / kMaxLanes * kMaxLanes;
+  return ceil_div(std::min(all, fit), kMaxLanes) * kMaxLanes;
 }
 
 constexpr std::int64_t kGatheredRows = 48;
@@ -196,43 +197,42 @@ std::int64_t correlation_scratch(const ConvGeometry& g) {
   return (g.output_channels_per_group() + kGatheredRows) * positions_at_once(g);
 }
 
+/// The results as a convolution of one tap reads them.
+Grid result_grid(const Grid& grid) {
+  return joined({grid.rows, grid.columns, {1, 1}, grid.rows, grid.columns, 0, grid.columns, 1, {{0, 0, 0}}});
+}
+
+/// Gathers rows k in [first, last), `width` apart; row k is (channel, tap), as the weights lie.
+void gather_rows(const Grid& grid, Gathering& gathering, const float* x, std::int64_t first, std::int64_t last,
+                 std::int64_t width, float* rows) {
+  const auto taps = static_cast<std::int64_t>(grid.taps.size());
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const std::int64_t channel = ceil_div(first - tap, taps), end = ceil_div(last - tap, taps);
+    if (channel >= end) continue;
+    gathering.gather(grid.taps[static_cast<std::size_t>(tap)], x, channel, end - channel,
+                     rows + (channel * taps + tap - first) * width, taps * width);
+  }
+}
+
 /// w[m, k] += (row m of y) . (row k of x as its taps read it) for rows k in [first, last) of one group.
 void correlate_rows(const ConvGeometry& g, const Grid& grid, const float* x, const float* y, std::int64_t first,
                     std::int64_t last, float* workspace, float* w) {
-  const Tiles& t = tiles();
   const Planes input = input_planes(g), output = output_planes(g);
-  const std::int64_t width = positions_at_once(g), taps = g.window.taps(), k = input.channels * taps;
-  const Grid results{grid.rows, grid.columns, {1, 1}, grid.rows, grid.columns, 0, grid.columns, 1, {}};
-  const Grid result_rows = [&] {
-    Grid made = results;
-    made.taps.push_back({0, 0, 0});
-    return joined(std::move(made));
-  }();
+  const std::int64_t width = positions_at_once(g), k = input.channels * g.window.taps();
+  const Grid results = result_grid(grid);
   float* y_rows = workspace;
   float* x_rows = workspace + output.channels * width;
-  Gathering of_x(grid, input.image_stride, input.plane), of_y(result_rows, output.image_stride, output.plane);
+  Gathering of_x(grid, input.image_stride, input.plane), of_y(results, output.image_stride, output.plane);
   const std::int64_t positions = g.batch * grid.positions();
   for (std::int64_t position = 0; position < positions; position += width) {
     const std::int64_t count = std::min(width, positions - position);
     of_x.set_positions(position, count);
     of_y.set_positions(position, count);
-    of_y.gather(result_rows.taps[0], y, 0, output.channels, y_rows, width);
+    of_y.gather(results.taps[0], y, 0, output.channels, y_rows, width);
     for (std::int64_t from = first; from < last; from += kGatheredRows) {
       const std::int64_t to = std::min(from + kGatheredRows, last);
-      for (std::int64_t tap = 0; tap < taps; ++tap) {  // row k is (channel, tap), as the weights lie
-        const std::int64_t channel = parts_of(from - tap, taps), end = parts_of(to - tap, taps);
-        if (channel >= end) continue;
-        of_x.gather(grid.taps[static_cast<std::size_t>(tap)], x, channel, end - channel,
-                    x_rows + (channel * taps + tap - from) * width, taps * width);
-      }
-      for (std::int64_t column = from; column < to; column += t.dot_columns) {
-        const std::int64_t columns = std::min<std::int64_t>(t.dot_columns, to - column);
-        for (std::int64_t row = 0; row < output.channels; row += t.dot_rows) {
-          const std::int64_t rows = std::min<std::int64_t>(t.dot_rows, output.channels - row);
-          t.dot[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(columns - 1)](
-              count, 1, y_rows + row * width, width, x_rows + (column - from) * width, width, w + row * k + column, k);
-        }
-      }
+      gather_rows(grid, of_x, x, from, to, width, x_rows);
+      add_dot_products({output.channels, to - from, count}, 1, y_rows, width, x_rows, width, w + from, k);
     }
   }
 }
@@ -273,8 +273,8 @@ void correlate(const ConvolutionGrids& c, int threads, const float* x, const flo
   const ConvGeometry& g = c.geometry;
   const Planes input = input_planes(g), output = output_planes(g);
   std::fill_n(w, g.group * group_weights(g), 0.0f);
-  const std::int64_t k = input.channels * g.window.taps(), step = tiles().dot_columns;
-  const std::int64_t columns = parts_of(k, step), parts = std::min<std::int64_t>(threads, columns);
+  const std::int64_t k = input.channels * g.window.taps(), step = micro_kernels().dot_columns;
+  const std::int64_t columns = ceil_div(k, step), parts = std::min<std::int64_t>(threads, columns);
   for (std::int64_t group = 0; group < g.group; ++group) {
     in_parallel(parts, threads, [&](std::int64_t i) {  // from one tile to another: sums do not depend on the threads
       correlate_rows(g, c.forward, x + group * input.channels * input.plane, y + group * output.channels * output.plane,

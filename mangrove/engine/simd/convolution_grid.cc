@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/engine/simd/ceil_div.h"
+
 namespace mangrove::simd {
 
 Grid joined(Grid grid) {
@@ -32,8 +34,8 @@ std::vector<Grid> transposed_grids(const ConvGeometry& g) {
   std::vector<Grid> grids;
   for (std::int64_t row = 0; row < std::min(w.strides[0], w.input[0]); ++row) {
     for (std::int64_t column = 0; column < std::min(w.strides[1], w.input[1]); ++column) {
-      Grid grid{parts_of(w.input[0] - row, w.strides[0]),
-                parts_of(w.input[1] - column, w.strides[1]),
+      Grid grid{ceil_div(w.input[0] - row, w.strides[0]),
+                ceil_div(w.input[1] - column, w.strides[1]),
                 {1, 1},
                 w.output[0],
                 w.output[1],

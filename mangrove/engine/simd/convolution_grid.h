@@ -7,11 +7,6 @@
 
 namespace mangrove::simd {
 
-/// How many parts of size `part` cover `whole`: rounded up, at least 0.
-inline std::int64_t parts_of(std::int64_t whole, std::int64_t part) {
-  return whole <= 0 ? 0 : (whole + part - 1) / part;
-}
-
 /// A tap of the kernel: position (i, j) reads the source at (i * step + row, j * step + column).
 struct Tap {
   std::int64_t row, column;
@@ -29,14 +24,15 @@ struct Grid {
   std::int64_t positions() const { return rows * columns; }
 };
 
-/// The convolution itself.
+/// Describes the convolution itself.
 Grid forward_grid(const ConvGeometry& geometry);
 
-/// Its transpose as convolutions without strides: one for each remainder that rows and columns leave when they are
-/// divided by the stride, with those of the taps that meet it. Together they write each element once.
+/// Describes the transpose as convolutions without strides: one for each remainder that rows and columns leave when
+/// they are divided by the stride, with those of the taps that meet it. Together they write each element once. (Shi et
+/// al., Is the deconvolution layer the same as a convolutional layer?, 2016)
 std::vector<Grid> transposed_grids(const ConvGeometry& geometry);
 
-/// The same grid with all rows in one, where one tap reads each element once.
+/// Puts all rows into one where a single tap reads each element once; other grids come back as they are.
 Grid joined(Grid grid);
 
 /// Whether each result channel sees one channel of the input: then there are no sums over channels that a product could

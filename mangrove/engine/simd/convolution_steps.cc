@@ -1,9 +1,9 @@
 #include <memory>
 #include <optional>
 
+#include "mangrove/engine/fused_node.h"
+#include "mangrove/engine/portable/bias_gradient.h"
 #include "mangrove/engine/portable/portable_step.h"
-#include "mangrove/engine/portable/vector_ops.h"
-#include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution.h"
 #include "mangrove/engine/simd/kernels.h"
 #include "mangrove/engine/simd/packed_weights.h"
@@ -20,7 +20,7 @@ using portable::wants_gradient;
 using portable::write_gradient;
 using portable::write_value;
 
-/// Conv, or ConvTranspose as the transpose of the convolution `geometry`.
+/// Conv, or ConvTranspose as the transpose of the convolution that `grids` describes.
 struct Convolution {
   std::shared_ptr<const ConvolutionGrids> grids;
   bool transposed;
@@ -58,10 +58,6 @@ struct Epilogue {
   Finish bounds = {};
 };
 
-bool is_residual(const FusedNode& fused) {
-  return fused.node.op == "Add" && fused.inputs[0].shape == fused.inputs[1].shape;
-}
-
 /// The bounds of a Relu or Clip; nullopt for another node, or where a bound is computed.
 std::optional<Finish> bounds_of(const FusedNode& fused) {
   Finish bounds;
@@ -70,11 +66,10 @@ std::optional<Finish> bounds_of(const FusedNode& fused) {
     return bounds;
   }
   if (fused.node.op != "Clip") return std::nullopt;
-  for (std::size_t i = 1; i < fused.node.inputs.size(); ++i) {
-    if (fused.node.inputs[i].empty()) continue;
-    if (fused.constants[i] == nullptr || fused.constants[i]->dtype() != DType::f32) return std::nullopt;
-    (i == 1 ? bounds.low : bounds.high) = fused.constants[i]->as<float>()[0];
-  }
+  const std::optional<ClipBounds> clip = clip_bounds(fused.node, fused.constants);
+  if (!clip) return std::nullopt;
+  bounds.low = clip->low;
+  bounds.high = clip->high;
   return bounds;
 }
 
@@ -126,22 +121,6 @@ Step forward_step(const KernelRequest& request, const Convolution& conv) {
                        });
 }
 
-Step backward_bias_step(const KernelRequest& request, const Convolution& conv) {
-  return portable::make_step(
-      request, "backward bias", {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
-      [conv](const Buffers& buffers) {
-        const float* diff_dst = buffers.as<const float>(0);
-        float* diff_bias = buffers.as<float>(1);
-        in_parallel(conv.channels(), conv.threads, [&](std::int64_t channel) {
-          float sum = 0;
-          for (std::int64_t i = 0; i < conv.geometry().batch; ++i) {
-            sum += portable::sum(conv.plane(), diff_dst + (i * conv.channels() + channel) * conv.plane());
-          }
-          diff_bias[channel] = sum;
-        });
-      });
-}
-
 Step backward_weights_step(const KernelRequest& request, const Convolution& conv) {
   const std::vector<std::string>& in = request.node.inputs;
   return make_map_step(
@@ -173,7 +152,10 @@ Result<NodeKernels> make_convolution(const KernelRequest& request) {
   const Convolution conv{std::make_shared<const ConvolutionGrids>(geometry), transposed, request.threads};
   NodeKernels kernels;
   kernels.forward.push_back(forward_step(request, conv));
-  if (wants_gradient(request, 2)) kernels.backward.push_back(backward_bias_step(request, conv));
+  if (wants_gradient(request, 2)) {
+    kernels.backward.push_back(
+        portable::bias_gradient_step<float>(request, geometry.batch, conv.channels(), conv.plane()));
+  }
   if (wants_gradient(request, 1)) kernels.backward.push_back(backward_weights_step(request, conv));
   if (wants_gradient(request, 0)) kernels.backward.push_back(backward_data_step(request, conv));
   return kernels;

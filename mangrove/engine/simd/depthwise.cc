@@ -5,7 +5,7 @@
 
 #include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
-#include "mangrove/engine/simd/tiles.h"
+#include "mangrove/engine/simd/micro_kernels.h"
 
 namespace mangrove::simd {
 namespace {
@@ -34,10 +34,10 @@ struct PaddedPlane {
       }
       const float* from = plane + from_row * w.input[1];
       for (std::int64_t p = 0; p < parts; ++p) {  // element j of a part is column j * stride + p - padding
-        const std::int64_t begin = std::min(part, parts_of(w.pads_begin[1] - p, w.strides[1]));
-        const std::int64_t begin_of_rest = part - kMaxLanes;
-        const std::int64_t end =
-            std::clamp(parts_of(w.input[1] + w.pads_begin[1] - p, w.strides[1]), begin, std::max(begin, begin_of_rest));
+        const std::int64_t begin = std::min(part, ceil_div(w.pads_begin[1] - p, w.strides[1]));
+        const std::int64_t columns =
+            std::min(part - kMaxLanes, ceil_div(w.input[1] + w.pads_begin[1] - p, w.strides[1]));
+        const std::int64_t end = std::max(begin, columns);
         float* into = to + p * part;
         clear(begin, into);
         clear(part - end, into + end);
@@ -100,7 +100,7 @@ struct PaddedOutput {
 };
 
 std::int64_t zero_padded_row(const Window& w) {
-  return parts_of(w.output[1], kMaxLanes) * kMaxLanes;
+  return ceil_div(w.output[1], kMaxLanes) * kMaxLanes;
 }
 
 /// work(first, last, scratch) for parts of `count` planes, one for each thread, with scratch space of its own.
@@ -113,7 +113,8 @@ void share_planes(std::int64_t count, int threads, float* workspace, std::int64_
 void finish_plane(const Finish& finish, std::int64_t at, std::int64_t count, float* y) {
   const Finish rest{nullptr, finish.residual, finish.low, finish.high};  // the sums began with the bias
   if (rest.does_nothing()) return;
-  tiles().finish(count, 0, rest.residual != nullptr ? rest.residual + at : nullptr, rest.low, rest.high, y + at);
+  micro_kernels().finish(count, 0, rest.residual != nullptr ? rest.residual + at : nullptr, rest.low, rest.high,
+                         y + at);
 }
 
 }  // namespace
@@ -146,7 +147,8 @@ void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, 
                    const std::int64_t from = i / g.output_channels * g.input_channels + channel / outputs;
                    padded.fill(x + from * g.window.input_plane(), scratch);
                    const float start = finish.bias != nullptr ? finish.bias[channel] : 0.0f;
-                   tiles().filter(rows, w + channel * g.window.taps(), start, false, y + i * plane, g.window.output[1]);
+                   micro_kernels().filter(rows, w + channel * g.window.taps(), start, false, y + i * plane,
+                                          g.window.output[1]);
                    finish_plane(finish, i * plane, plane, y);
                  }
                });
@@ -164,8 +166,8 @@ struct TransposedFilter {
     for (std::size_t t = 0; t < weights.size(); ++t) weights[t] = w[grid.taps[t].weight];
     const DepthwiseRows rows{static_cast<std::int64_t>(starts.size()), starts.data(), row, grid.rows, grid.columns};
     float* to = x + grid.first;
-    if (grid.column_step == 1) return tiles().filter(rows, weights.data(), start, adds, to, grid.row_step);
-    tiles().filter(rows, weights.data(), start, false, scratch, grid.columns);
+    if (grid.column_step == 1) return micro_kernels().filter(rows, weights.data(), start, adds, to, grid.row_step);
+    micro_kernels().filter(rows, weights.data(), start, false, scratch, grid.columns);
     for (std::int64_t r = 0; r < grid.rows; ++r, to += grid.row_step) {
       const float* made = scratch + r * grid.columns;
       for (std::int64_t c = 0; c < grid.columns; ++c) {
@@ -229,7 +231,7 @@ void depthwise_correlate(const ConvolutionGrids& c, int threads, const float* x,
                      padded.fill(x + from * g.window.input_plane(), scratch);
                      const float* of_y = y + (image * g.output_channels + channel) * g.window.output_plane();
                      for (std::int64_t r = 0; r < rows; ++r) copy(of_y + r * columns, columns, results + r * row);
-                     tiles().correlate(positions, results, row, w + channel * g.window.taps());
+                     micro_kernels().correlate(positions, results, row, w + channel * g.window.taps());
                    }
                  }
                });

@@ -12,7 +12,7 @@ std::int64_t depthwise_convolve_scratch(const ConvolutionGrids& c);
 std::int64_t depthwise_transposed_scratch(const ConvolutionGrids& c);
 std::int64_t depthwise_correlate_scratch(const ConvolutionGrids& c);
 
-// As in convolution.h, for a depthwise convolution.
+// These compute the maps of convolution.h for a depthwise convolution, one channel after the other.
 void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, const float* w, const Finish& finish,
                         float* workspace, float* y);
 void depthwise_convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w,

@@ -22,7 +22,7 @@ struct MatrixFactors {
     return scratch;
   }
   void pack_panel(std::int64_t column, std::int64_t columns, std::int64_t k, std::int64_t depth, float* packed) const {
-    const std::int64_t width = tiles().columns;
+    const std::int64_t width = micro_kernels().columns;
     const Matrix<float> from = b.from(k, column);
     if (columns < width) std::fill_n(packed, depth * width, 0.0f);
     if (from.column_stride == 1) {
@@ -44,16 +44,11 @@ struct MatrixFactors {
 /// Both factors are read along the sum: rows of a times rows of b's transpose, none of them copied.
 void multiply_rows(int threads, const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b,
                    float* y) {
-  const Tiles& t = tiles();
-  in_parallel((size.n + t.dot_columns - 1) / t.dot_columns, threads, [&](std::int64_t i) {
-    const std::int64_t column = i * t.dot_columns;
-    const std::int64_t columns = std::min<std::int64_t>(t.dot_columns, size.n - column);
-    for (std::int64_t row = 0; row < size.m; row += t.dot_rows) {
-      const std::int64_t rows = std::min<std::int64_t>(t.dot_rows, size.m - row);
-      t.dot[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(columns - 1)](
-          size.k, alpha, a.data + row * a.row_stride, a.row_stride, b.data + column * b.column_stride, b.column_stride,
-          y + row * size.n + column, size.n);
-    }
+  const std::int64_t step = micro_kernels().dot_columns;
+  in_parallel(ceil_div(size.n, step), threads, [&](std::int64_t i) {
+    const std::int64_t column = i * step;
+    add_dot_products({size.m, std::min(step, size.n - column), size.k}, alpha, a.data, a.row_stride,
+                     b.data + column * b.column_stride, b.column_stride, y + column, size.n);
   });
 }
 

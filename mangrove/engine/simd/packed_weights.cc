@@ -16,8 +16,8 @@ WeightOrder transposed_order(const ConvGeometry& g) {
 
 void pack_weights(const WeightOrder& order, const std::vector<Tap>& taps, const float* weights, int threads,
                   float* packed) {
-  const std::int64_t rows = tiles().rows;
-  in_parallel(parts_of(order.results, rows), threads, [&](std::int64_t i) {
+  const std::int64_t rows = micro_kernels().rows;
+  in_parallel(ceil_div(order.results, rows), threads, [&](std::int64_t i) {
     order.for_each_column(taps, i * rows, [&](std::int64_t to, std::int64_t count, std::int64_t from) {
       for (std::int64_t r = 0; r < count; ++r) packed[to + r] = weights[from + r * order.result_stride];
     });
@@ -42,7 +42,7 @@ bool PackedWeights::equals(const Layout& other) const {
 }
 
 std::string PackedWeights::describe() const {
-  return "packed in tiles of " + std::to_string(tiles().rows) + " rows";
+  return "packed in tiles of " + std::to_string(micro_kernels().rows) + " rows";
 }
 
 void PackedWeights::pack(const float* plain, float* packed) const {
@@ -53,7 +53,7 @@ void PackedWeights::pack(const float* plain, float* packed) const {
 
 void PackedWeights::unpack(const float* packed, float* plain) const {
   for (std::int64_t group = 0; group < groups_; ++group, packed += group_elements(), plain += group_elements()) {
-    for (std::int64_t row = 0; row < order_.results; row += tiles().rows) {
+    for (std::int64_t row = 0; row < order_.results; row += micro_kernels().rows) {
       order_.for_each_column(taps_, row, [&](std::int64_t from, std::int64_t count, std::int64_t to) {
         for (std::int64_t r = 0; r < count; ++r) plain[to + r * order_.result_stride] = packed[from + r];
       });

@@ -19,7 +19,7 @@ struct WeightOrder {
   /// Calls visit(where the weights of a tile of rows at one element of the sum lie, rows, plain index of the first).
   template <class Visit>
   void for_each_column(const std::vector<Tap>& taps, std::int64_t first_row, Visit visit) const {
-    const std::int64_t rows = std::min<std::int64_t>(tiles().rows, results - first_row);
+    const std::int64_t rows = std::min<std::int64_t>(micro_kernels().rows, results - first_row);
     const std::int64_t sum = sources * static_cast<std::int64_t>(taps.size());
     std::int64_t k = 0;
     for (const Tap& tap : taps) {

@@ -1,11 +1,11 @@
-#include "mangrove/engine/simd/tiles.h"
+#include "mangrove/engine/simd/micro_kernels.h"
 
 // This file is compiled once for each set of instructions that a processor may have; the best one is chosen when the
 // program runs. Those with AVX-512 have oneDNN.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "mangrove/engine/simd/tiles.cc"
+#define HWY_TARGET_INCLUDE "mangrove/engine/simd/micro_kernels.cc"
 #include <hwy/foreach_target.h>  // first
 #include <hwy/highway.h>
 
@@ -27,7 +27,8 @@ constexpr int kRows = 6, kVectors = 3, kDotRows = 4, kDotColumns = 4;
 #else
 constexpr int kRows = 6, kVectors = 2, kDotRows = 4, kDotColumns = 3;
 #endif
-static_assert(kRows <= Tiles::kMaxRows && kDotRows <= Tiles::kMaxDotRows && kDotColumns <= Tiles::kMaxDotColumns);
+static_assert(kRows <= MicroKernels::kMaxRows && kVectors * kLanes <= MicroKernels::kMaxColumns &&
+              kDotRows <= MicroKernels::kMaxDotRows && kDotColumns <= MicroKernels::kMaxDotColumns);
 
 template <int rows>
 void multiply(std::int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT y,
@@ -191,29 +192,28 @@ void finish(std::int64_t count, float bias, const float* HWY_RESTRICT residual, 
 }
 
 template <int... rows>
-constexpr void set_multiply(Tiles& made, std::integer_sequence<int, rows...>) {
+constexpr void set_multiply(MicroKernels& made, std::integer_sequence<int, rows...>) {
   ((made.multiply[rows] = multiply<rows + 1>), ...);
 }
 template <int rows, int... columns>
-constexpr void set_dot_row(Tiles& made, std::integer_sequence<int, columns...>) {
+constexpr void set_dot_row(MicroKernels& made, std::integer_sequence<int, columns...>) {
   ((made.dot[rows][columns] = dot<rows + 1, columns + 1>), ...);
 }
 template <int... rows>
-constexpr void set_dot(Tiles& made, std::integer_sequence<int, rows...>) {
+constexpr void set_dot(MicroKernels& made, std::integer_sequence<int, rows...>) {
   (set_dot_row<rows>(made, std::make_integer_sequence<int, kDotColumns>()), ...);
 }
 
-Tiles make_tiles() {
-  Tiles made{.instructions = hwy::TargetName(HWY_TARGET),
-             .rows = kRows,
-             .columns = static_cast<int>(kVectors * kLanes),
-             .dot_rows = kDotRows,
-             .dot_columns = kDotColumns,
-             .multiply = {},
-             .dot = {},
-             .filter = filter,
-             .correlate = correlate,
-             .finish = finish};
+MicroKernels make_micro_kernels() {
+  MicroKernels made{.rows = kRows,
+                    .columns = static_cast<int>(kVectors * kLanes),
+                    .dot_rows = kDotRows,
+                    .dot_columns = kDotColumns,
+                    .multiply = {},
+                    .dot = {},
+                    .filter = filter,
+                    .correlate = correlate,
+                    .finish = finish};
   set_multiply(made, std::make_integer_sequence<int, kRows>());
   set_dot(made, std::make_integer_sequence<int, kDotRows>());
   return made;
@@ -226,10 +226,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mangrove::simd {
 
-HWY_EXPORT(make_tiles);
+HWY_EXPORT(make_micro_kernels);
 
-const Tiles& tiles() {
-  static const Tiles made = HWY_DYNAMIC_DISPATCH(make_tiles)();
+const MicroKernels& micro_kernels() {
+  static const MicroKernels made = HWY_DYNAMIC_DISPATCH(make_micro_kernels)();
   return made;
 }
 

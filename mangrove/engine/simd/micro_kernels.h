@@ -2,15 +2,15 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
-/// The innermost loops, in the vector instructions of the processor that the program runs on.
+/// The innermost loops, called micro-kernels in BLAS libraries, in the vector instructions of the processor that the
+/// program runs on. Elements are f32. They may be called from any thread.
 namespace mangrove::simd {
 
 /// Taps of a filter whose weights stay in vector registers; with more, they are read again and again.
 constexpr std::int64_t kTapsInRegisters = 9;
 
-/// One channel of a depthwise convolution: tap t of position (i, j) reads taps[t][i * row + j].
+/// One channel of a depthwise convolution: tap t of position (i, j) reads starts[t][i * row + j].
 struct DepthwiseRows {
   std::int64_t taps;
   const float* const* starts;  // of each tap, at position (0, 0)
@@ -21,12 +21,11 @@ struct DepthwiseRows {
 /// Vectors have at most so many elements.
 constexpr std::int64_t kMaxLanes = 16;
 
-struct Tiles {
-  static constexpr int kMaxRows = 8, kMaxDotRows = 4, kMaxDotColumns = 4;
+struct MicroKernels {
+  static constexpr int kMaxRows = 6, kMaxColumns = 3 * kMaxLanes, kMaxDotRows = 4, kMaxDotColumns = 4;
 
-  std::string_view instructions;  // "AVX2", "NEON"
-  int rows, columns;              // of the tile of a product whose sums stay in registers
-  int dot_rows, dot_columns;      // the same where both factors are rows
+  int rows, columns;          // of the tile of a product whose sums stay in registers
+  int dot_rows, dot_columns;  // the same where both factors are rows
 
   /// y[rows, columns] = a b, or += where `adds`. a: packed [depth, rows], b: packed [depth, columns]; the rows of y are
   /// `stride` elements apart.
@@ -50,7 +49,7 @@ struct Tiles {
   void (*finish)(std::int64_t count, float bias, const float* residual, float low, float high, float* y);
 };
 
-/// Those of the best instructions that this processor has.
-const Tiles& tiles();
+/// Returns the loops in the best instructions that this processor has.
+const MicroKernels& micro_kernels();
 
 }  // namespace mangrove::simd
