@@ -1,11 +1,12 @@
-// Every sample of every operator gives with each backend, in f32, what it gives with the portable one.
+// Every sample of every operator gives with each backend, in f32, what it gives with the portable one; and on several
+// threads what it gives on one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "tests/engine/gradient_check.h"
+#include "tests/engine/backend_comparison.h"
 #include "tests/engine/operator_samples.h"
 #include "tests/engine/sample_graphs.h"
 
@@ -19,11 +20,12 @@ constexpr double kBackendSamplesTolerance = 2e-5;  // of the largest element
 using Results = std::map<std::string, Tensor>;
 
 /// Outputs, and gradients of inputs and parameters.
-Results run_backend_sample(const OperatorSample& sample, const std::string& backend) {
+Results run_backend_sample(const OperatorSample& sample, const std::string& backend, std::int64_t batch = 3,
+                           int threads = 1) {
   const Graph graph = sample_graph(sample, DType::f32);
-  const auto execution = training_execution(graph, backend, 3);
+  const auto execution = make_execution(graph, backend, batch, true, threads);
   for (const auto& [name, info] : graph.inputs()) {
-    EXPECT_TRUE(execution->set_input(name, sample_input(sample, graph, name, 3, 5)).ok()) << name;
+    EXPECT_TRUE(execution->set_input(name, sample_input(sample, graph, name, batch, 5)).ok()) << name;
   }
   execution->forward();
   Results results;
@@ -69,6 +71,26 @@ TEST_P(EverySample, EqualsPortable) {
     }
   }
 }
+
+class EverySampleOnThreads : public ::testing::TestWithParam<std::string> {};
+
+// With so many samples that threads share most of it.
+TEST_P(EverySampleOnThreads, GivesTheSameBits) {
+  constexpr std::int64_t kSamples = 1000;
+  for (const OperatorSample& sample : operator_samples()) {
+    SCOPED_TRACE(sample.name);
+    const Results found = run_backend_sample(sample, GetParam(), kSamples, 3),
+                  expected = run_backend_sample(sample, GetParam(), kSamples, 1);
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, value] : expected) {
+      ASSERT_EQ(found.at(name).bytes(), value.bytes());
+      EXPECT_EQ(std::memcmp(found.at(name).data(), value.data(), static_cast<std::size_t>(value.bytes())), 0) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EverySampleOnThreads, ::testing::Values("simd", "portable"),
+                         [](const auto& test) { return test.param; });
 
 std::vector<std::string> fast_backends() {
   std::vector<std::string> names(backend_names().begin(), backend_names().end());

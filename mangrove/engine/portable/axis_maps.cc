@@ -42,6 +42,11 @@ AxisMaps::AxisMaps(const Shape& data, const std::vector<std::vector<std::int64_t
     stride *= data[k];
     outer_.insert(outer_.begin(), std::move(outer));
   }
+  if (outer_.empty()) return;
+  std::vector<std::int64_t> picked = outer_[0].from;
+  std::erase(picked, kNone);
+  std::sort(picked.begin(), picked.end());
+  picks_each_once_ = std::adjacent_find(picked.begin(), picked.end()) == picked.end();
 }
 
 }  // namespace mangrove::portable

@@ -10,14 +10,16 @@ NodeKernels axis_maps_kernels(const KernelRequest& request, const AxisMaps& maps
   NodeKernels kernels;
   for_element_type(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)},
-                                        [maps, value = static_cast<T>(fill)](const Buffers& buffers) {
-                                          maps.pick(buffers.as<const T>(0), value, buffers.as<T>(1));
-                                        }));
+    kernels.forward.push_back(
+        make_step(request, "forward", {read_value(x), write_value(y)},
+                  [maps, value = static_cast<T>(fill), threads = request.threads](const Buffers& buffers) {
+                    maps.pick(threads, buffers.as<const T>(0), value, buffers.as<T>(1));
+                  }));
     if (!wants_gradient(request, 0)) return;
-    kernels.backward.push_back(
-        make_step(request, "backward", {read_gradient(y), write_gradient(x)},
-                  [maps](const Buffers& buffers) { maps.add_back(buffers.as<const T>(0), buffers.as<T>(1)); }));
+    kernels.backward.push_back(make_step(request, "backward", {read_gradient(y), write_gradient(x)},
+                                         [maps, threads = request.threads](const Buffers& buffers) {
+                                           maps.add_back(threads, buffers.as<const T>(0), buffers.as<T>(1));
+                                         }));
   });
   return kernels;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/tensor/shape.h"
 
 namespace mangrove::portable {
@@ -18,6 +19,13 @@ struct AxisRows {
   std::int64_t rows() const { return outer * stride; }
   /// Offset of the first element of a row.
   std::int64_t begin(std::int64_t row) const { return row / stride * (stride * length) + row % stride; }
+  /// Calls visit(offset of its first element) for each row; `threads` threads share the rows.
+  template <class Visit>
+  void for_each(int threads, Visit visit) const {
+    in_ranges(rows(), length, threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row) visit(begin(row));
+    });
+  }
 };
 
 }  // namespace mangrove::portable

@@ -41,16 +41,9 @@ class BroadcastRows {
   }
   BroadcastRows(const Shape& input, const Shape& output) : BroadcastRows(std::vector<Shape>{input}, output) {}
 
-  std::int64_t length() const { return length_; }
   /// Of input k along a row: 1, or 0 where one element meets the whole row.
   std::int64_t stride(std::size_t k = 0) const { return strides_[k]; }
 
-  /// visit(offset in the output, offsets in the inputs) for every row.
-  template <class Visit>
-  void for_each(Visit visit) const {
-    const std::int64_t rows = this->rows();
-    for (std::int64_t row = 0; row < rows; ++row) visit(row * length_, offsets(row));
-  }
   /// visit(offset in the output, offsets in the inputs, elements) for parts of rows, which `threads` threads share.
   template <class Visit>
   void for_each_part(int threads, Visit visit) const {
@@ -62,6 +55,31 @@ class BroadcastRows {
         for (std::size_t k = 0; k < inputs_; ++k) from[k] += in_row * strides_[k];
         visit(first, from, count);
         first += count;
+      }
+    });
+  }
+  /// The same for a visit that adds to input k: no two threads meet an element of it, and each is met in the same order
+  /// whatever the number of threads.
+  template <class Visit>
+  void for_each_part_adding_to(std::size_t k, int threads, Visit visit) const {
+    const std::int64_t rows = this->rows();
+    const auto shared = std::find_if(outer_.begin(), outer_.end(), [k](const Dim& dim) { return dim.strides[k] != 0; });
+    if (shared == outer_.end()) {  // all rows meet the same elements
+      in_ranges(length_, rows, strides_[k] == 0 ? 1 : threads, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = 0; row < rows; ++row) {
+          Offsets from = offsets(row);
+          for (std::size_t i = 0; i < inputs_; ++i) from[i] += first * strides_[i];
+          visit(row * length_ + first, from, last - first);
+        }
+      });
+      return;
+    }
+    std::int64_t inner = 1;  // rows for each index of the dimension that threads share
+    for (auto dim = shared + 1; dim != outer_.end(); ++dim) inner *= dim->size;
+    in_ranges(shared->size, rows / shared->size * length_, threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t outer = 0; outer < rows; outer += shared->size * inner) {
+        for (std::int64_t row = outer + first * inner; row < outer + last * inner; ++row)
+          visit(row * length_, offsets(row), length_);
       }
     });
   }
@@ -120,21 +138,22 @@ void with_constant_strides(std::int64_t a, std::int64_t b, Loop loop) {
 
 /// dst[i] += scale src[i], src broadcast.
 template <class T>
-void add_broadcast(const BroadcastRows& rows, T scale, const T* src, T* dst) {
-  rows.for_each([&](std::int64_t to, const auto& from) {
+void add_broadcast(const BroadcastRows& rows, int threads, T scale, const T* src, T* dst) {
+  rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
     with_constant_strides(1, rows.stride(), [&](auto, auto stride) {
-      for (std::int64_t i = 0; i < rows.length(); ++i) dst[to + i] += scale * src[from[0] + i * stride];
+      for (std::int64_t i = 0; i < count; ++i) dst[to + i] += scale * src[from[0] + i * stride];
     });
   });
 }
 
 /// The transpose: diff_src[j] = scale times the sum of all diff_dst[i] that src[j] was broadcast to.
 template <class T>
-void sum_broadcast(const BroadcastRows& rows, T scale, const T* diff_dst, std::int64_t src_elements, T* diff_src) {
+void sum_broadcast(const BroadcastRows& rows, int threads, T scale, const T* diff_dst, std::int64_t src_elements,
+                   T* diff_src) {
   std::fill_n(diff_src, src_elements, T(0));
-  rows.for_each([&](std::int64_t to, const auto& from) {
+  rows.for_each_part_adding_to(0, threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
     with_constant_strides(1, rows.stride(), [&](auto, auto stride) {
-      for (std::int64_t i = 0; i < rows.length(); ++i) diff_src[from[0] + i * stride] += scale * diff_dst[to + i];
+      for (std::int64_t i = 0; i < count; ++i) diff_src[from[0] + i * stride] += scale * diff_dst[to + i];
     });
   });
 }

@@ -27,18 +27,19 @@ Parts parts_of(const ValueInfo& whole, std::span<const ValueInfo> infos, std::si
 // One part out of the whole: operand 0 to operand 1.
 Step take_step(const KernelRequest& request, const std::string& what, const Parts& parts, std::size_t k, Operand whole,
                Operand part) {
-  return make_step(request, what, {std::move(whole), std::move(part)},
-                   [copy = parts.from_whole[k], bytes = parts.element_bytes](const Buffers& buffers) {
-                     run(copy, bytes, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
-                   });
+  return make_step(
+      request, what, {std::move(whole), std::move(part)},
+      [copy = parts.from_whole[k], bytes = parts.element_bytes, threads = request.threads](const Buffers& buffers) {
+        run(copy, bytes, threads, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
+      });
 }
 
 // All parts into the whole, the last operand.
 Step join_step(const KernelRequest& request, const std::string& what, const Parts& parts,
                std::vector<Operand> operands) {
-  return make_step(request, what, std::move(operands), [parts](const Buffers& buffers) {
+  return make_step(request, what, std::move(operands), [parts, threads = request.threads](const Buffers& buffers) {
     for (std::size_t k = 0; k < parts.from_whole.size(); ++k) {
-      run(parts.from_whole[k].reversed(), parts.element_bytes, buffers.as<std::byte>(k),
+      run(parts.from_whole[k].reversed(), parts.element_bytes, threads, buffers.as<std::byte>(k),
           buffers.as<std::byte>(parts.from_whole.size()));
     }
   });

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/element_type.h"
 #include "mangrove/engine/portable/movement.h"
 #include "mangrove/engine/portable/portable_step.h"
@@ -10,16 +13,12 @@ namespace {
 struct Gather {
   std::int64_t outer, size, inner, count;
 
-  /// visit(offset in the result, offset in the data or -1 where the index names nothing) for each run of `inner`.
-  template <class Index, class Visit>
-  void for_each(const Index* indices, Visit visit) const {
-    for (std::int64_t i = 0; i < outer; ++i) {
-      for (std::int64_t j = 0; j < count; ++j) {
-        const auto given = static_cast<std::int64_t>(indices[j]);
-        const std::int64_t index = given < 0 ? given + size : given;
-        visit((i * count + j) * inner, index >= 0 && index < size ? (i * size + index) * inner : -1);
-      }
-    }
+  /// Where run `run` of `inner` elements of the result comes from in the data; -1 where its index names nothing.
+  template <class Index>
+  std::int64_t source(const Index* indices, std::int64_t run) const {
+    const auto given = static_cast<std::int64_t>(indices[run % count]);
+    const std::int64_t index = given < 0 ? given + size : given;
+    return index >= 0 && index < size ? (run / count * size + index) * inner : -1;
   }
 };
 
@@ -28,30 +27,39 @@ Step gather_forward_step(const KernelRequest& request, const Gather& g) {
   const Node& node = request.node;
   return make_step(request, "forward",
                    {read_value(node.inputs[0]), read_value(node.inputs[1]), write_value(request.output_names[0])},
-                   [g](const Buffers& buffers) {
+                   [g, threads = request.threads](const Buffers& buffers) {
                      const T* data = buffers.as<const T>(0);
-                     T* y = buffers.as<T>(2);
-                     g.for_each(buffers.as<const Index>(1), [&](std::int64_t to, std::int64_t from) {
-                       if (from < 0) {
-                         std::fill_n(y + to, g.inner, T(0));
-                       } else {
-                         std::copy_n(data + from, g.inner, y + to);
+                     const Index* indices = buffers.as<const Index>(1);
+                     in_ranges(g.outer * g.count, g.inner, threads, [&](std::int64_t first, std::int64_t last) {
+                       T* y = buffers.as<T>(2) + first * g.inner;
+                       for (std::int64_t run = first; run < last; ++run, y += g.inner) {
+                         const std::int64_t from = g.source(indices, run);
+                         if (from < 0) {
+                           std::fill_n(y, g.inner, T(0));
+                         } else {
+                           std::copy_n(data + from, g.inner, y);
+                         }
                        }
                      });
                    });
 }
 
+// Several indices may name the same element of the data: so threads share the elements of a run, not the runs.
 template <class T, class Index>
 Step gather_backward_step(const KernelRequest& request, const Gather& g) {
   const Node& node = request.node;
   return make_step(request, "backward",
                    {read_gradient(request.output_names[0]), read_value(node.inputs[1]), write_gradient(node.inputs[0])},
-                   [g](const Buffers& buffers) {
-                     const T* dy = buffers.as<const T>(0);
+                   [g, threads = request.threads](const Buffers& buffers) {
+                     const Index* indices = buffers.as<const Index>(1);
                      T* dx = buffers.as<T>(2);
                      std::fill_n(dx, g.outer * g.size * g.inner, T(0));
-                     g.for_each(buffers.as<const Index>(1), [&](std::int64_t to, std::int64_t from) {
-                       for (std::int64_t i = 0; from >= 0 && i < g.inner; ++i) dx[from + i] += dy[to + i];
+                     in_ranges(g.inner, g.outer * g.count, threads, [&](std::int64_t first, std::int64_t last) {
+                       const T* dy = buffers.as<const T>(0);
+                       for (std::int64_t run = 0; run < g.outer * g.count; ++run, dy += g.inner) {
+                         const std::int64_t from = g.source(indices, run);
+                         for (std::int64_t i = first; from >= 0 && i < last; ++i) dx[from + i] += dy[i];
+                       }
                      });
                    });
 }

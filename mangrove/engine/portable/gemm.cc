@@ -17,10 +17,10 @@ Step gemm_forward_step(const KernelRequest& request, const GemmGeometry& g, cons
   if (has_bias) operands.push_back(read_value(request.node.inputs[2]));
   const Shape output{g.m, g.n};
   const BroadcastRows bias(has_bias ? request.inputs[2].shape : output, output);
-  return make_step(request, "forward", std::move(operands), [=](const Buffers& buffers) {
+  return make_step(request, "forward", std::move(operands), [=, threads = request.threads](const Buffers& buffers) {
     T* y = buffers.as<T>(2);
     std::fill_n(y, g.m * g.n, T(0));
-    if (has_bias) add_broadcast(bias, static_cast<T>(g.beta), buffers.as<const T>(3), y);
+    if (has_bias) add_broadcast(bias, threads, static_cast<T>(g.beta), buffers.as<const T>(3), y);
     multiply(g.m, g.n, g.k, static_cast<T>(g.alpha), matrix(buffers.as<const T>(0), g.m, g.k, g.transpose_a),
              matrix(buffers.as<const T>(1), g.k, g.n, g.transpose_b), y);
   });
@@ -68,11 +68,11 @@ template <class T>
 Step gemm_backward_bias_step(const KernelRequest& request, const GemmGeometry& g) {
   const BroadcastRows rows(request.inputs[2].shape, Shape{g.m, g.n});
   const std::int64_t elements = request.inputs[2].shape.elements();
-  return make_step(request, "backward bias",
-                   {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
-                   [=](const Buffers& buffers) {
-                     sum_broadcast(rows, static_cast<T>(g.beta), buffers.as<const T>(0), elements, buffers.as<T>(1));
-                   });
+  return make_step(
+      request, "backward bias", {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
+      [=, threads = request.threads](const Buffers& buffers) {
+        sum_broadcast(rows, threads, static_cast<T>(g.beta), buffers.as<const T>(0), elements, buffers.as<T>(1));
+      });
 }
 
 template <class T>

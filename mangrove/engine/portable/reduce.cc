@@ -23,15 +23,15 @@ template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 template <class T>
-void reduce_sum(const BroadcastRows& rows, const T* x, std::int64_t outputs, T scale, T* y) {
+void reduce_sum(const BroadcastRows& rows, int threads, const T* x, std::int64_t outputs, T scale, T* y) {
   std::fill_n(y, outputs, T(0));
-  rows.for_each([&](std::int64_t at, const auto& to) {
+  rows.for_each_part_adding_to(0, threads, [&](std::int64_t at, const auto& to, std::int64_t count) {
     if (rows.stride() == 0) {
       Sum<T> sum = 0;
-      for (std::int64_t i = 0; i < rows.length(); ++i) sum = wrapping(sum, Sum<T>(x[at + i]), std::plus<>());
+      for (std::int64_t i = 0; i < count; ++i) sum = wrapping(sum, Sum<T>(x[at + i]), std::plus<>());
       y[to[0]] = wrapping(y[to[0]], static_cast<T>(sum), std::plus<>());
     } else {
-      for (std::int64_t i = 0; i < rows.length(); ++i) y[to[0] + i] = wrapping(y[to[0] + i], x[at + i], std::plus<>());
+      for (std::int64_t i = 0; i < count; ++i) y[to[0] + i] = wrapping(y[to[0] + i], x[at + i], std::plus<>());
     }
   });
   if (scale == T(1)) return;
@@ -43,17 +43,18 @@ NodeKernels reduce_sum_kernels(const KernelRequest& request, T scale) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t outputs = request.outputs[0].shape.elements();
   const BroadcastRows rows = rows_of(request);
+  const int threads = request.threads;
   NodeKernels kernels;
   kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {
-    reduce_sum(rows, buffers.as<const T>(0), outputs, scale, buffers.as<T>(1));
+    reduce_sum(rows, threads, buffers.as<const T>(0), outputs, scale, buffers.as<T>(1));
   }));
   if (std::is_integral_v<T> || !wants_gradient(request, 0)) return kernels;
   kernels.backward.push_back(
       make_step(request, "backward", {read_gradient(y), write_gradient(x)}, [=](const Buffers& buffers) {
-        rows.for_each([&](std::int64_t to, const auto& from) {
+        rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
           const T* diff_dst = buffers.as<const T>(0) + from[0];
           T* diff_src = buffers.as<T>(1) + to;
-          for (std::int64_t i = 0; i < rows.length(); ++i) diff_src[i] = scale * diff_dst[i * rows.stride()];
+          for (std::int64_t i = 0; i < count; ++i) diff_src[i] = scale * diff_dst[i * rows.stride()];
         });
       }));
   return kernels;
@@ -63,15 +64,15 @@ constexpr const char* kWhere = "where";
 
 // `where` (may be null) gets the offset of each extreme in the input: of equal ones the first.
 template <class T>
-void reduce_extreme(const BroadcastRows& rows, bool largest, const T* x, std::int64_t outputs, T* y,
+void reduce_extreme(const BroadcastRows& rows, int threads, bool largest, const T* x, std::int64_t outputs, T* y,
                     std::int64_t* where) {
   using Limits = std::numeric_limits<T>;
   const T highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
   const T lowest = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
   std::fill_n(y, outputs, largest ? lowest : highest);
   if (where != nullptr) std::fill_n(where, outputs, -1);
-  rows.for_each([&](std::int64_t at, const auto& to) {
-    for (std::int64_t i = 0; i < rows.length(); ++i) {
+  rows.for_each_part_adding_to(0, threads, [&](std::int64_t at, const auto& to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t j = to[0] + i * rows.stride();
       const T candidate = x[at + i];
       const bool is_first = where != nullptr && where[j] < 0;
@@ -91,11 +92,12 @@ NodeKernels reduce_extreme_kernels(const KernelRequest& request) {
   std::vector<Operand> operands{read_value(x), write_value(y)};
   if (trains) operands.push_back(write_saved(kWhere, where_bytes));
   NodeKernels kernels;
-  kernels.forward.push_back(
-      make_step(request, "forward", std::move(operands), [=, rows = rows_of(request)](const Buffers& buffers) {
-        reduce_extreme(rows, largest, buffers.as<const T>(0), outputs, buffers.as<T>(1),
-                       trains ? buffers.as<std::int64_t>(2) : nullptr);
-      }));
+  kernels.forward.push_back(make_step(request, "forward", std::move(operands),
+                                      [=, rows = rows_of(request), threads = request.threads](const Buffers& buffers) {
+                                        reduce_extreme(rows, threads, largest, buffers.as<const T>(0), outputs,
+                                                       buffers.as<T>(1),
+                                                       trains ? buffers.as<std::int64_t>(2) : nullptr);
+                                      }));
   if (!trains) return kernels;
   kernels.backward.push_back(make_step(request, "backward",
                                        {read_saved(kWhere, where_bytes), read_gradient(y), write_gradient(x)},

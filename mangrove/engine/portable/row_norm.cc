@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/normalizations.h"
 #include "mangrove/engine/portable/portable_step.h"
 #include "mangrove/engine/portable/vector_ops.h"
@@ -21,14 +22,14 @@ void for_each_element(const RowNormGeometry& g, Visit visit) {
   }
 }
 
-/// sums[c] += the sum of term(element) over channel c, for one row.
+/// sums[c] += the sum of term(element) over channel c in [first, last), for one row.
 template <class T, class Term>
-void add_to_channels(const RowNormGeometry& g, T* sums, Term term) {
+void add_to_channels(const RowNormGeometry& g, std::int64_t first, std::int64_t last, T* sums, Term term) {
   if (g.plane == 1) {
-    for (std::int64_t c = 0; c < g.channels; ++c) sums[c] += term(c);
+    for (std::int64_t c = first; c < last; ++c) sums[c] += term(c);
     return;
   }
-  for (std::int64_t c = 0; c < g.channels; ++c) {
+  for (std::int64_t c = first; c < last; ++c) {
     sums[c] += sum_of<T>(g.plane, [&](std::int64_t i) { return term(c * g.plane + i); });
   }
 }
@@ -36,6 +37,14 @@ void add_to_channels(const RowNormGeometry& g, T* sums, Term term) {
 /// Where a row's scale and bias begin.
 std::int64_t first_channel(const RowNormGeometry& g, std::int64_t row) {
   return row % g.groups * g.channels;
+}
+
+/// Calls work(row) for each row; threads share them.
+template <class Work>
+void for_each_row(const RowNormGeometry& g, int threads, const Work& work) {
+  in_ranges(g.rows, g.length(), threads, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) work(row);
+  });
 }
 
 constexpr const char* kRowNormMean = "mean";
@@ -68,8 +77,8 @@ Step row_norm_forward_step(const KernelRequest& request, const RowNormGeometry& 
   const std::size_t inverses = operands.add_if(training, [&] { return write_saved(kRowNormInverseDeviation, saved); });
   const std::size_t mean_output = operands.add_if(has_output(request, 1), [&] { return write_value(out[1]); });
   const std::size_t inverse_output = operands.add_if(has_output(request, 2), [&] { return write_value(out[2]); });
-  return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
-    for (std::int64_t row = 0; row < g.rows; ++row) {
+  return make_step(request, "forward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
+    for_each_row(g, threads, [&](std::int64_t row) {
       const std::int64_t at = row * g.length(), channel = first_channel(g, row);
       const T* bias = buffers.as<const T>(bias_at);
       T mean = 0, inverse = 0;
@@ -81,7 +90,7 @@ Step row_norm_forward_step(const KernelRequest& request, const RowNormGeometry& 
       for (const std::size_t to : {inverses, inverse_output}) {
         if (T* values = buffers.as<T>(to)) values[row] = inverse;
       }
-    }
+    });
   });
 }
 
@@ -94,6 +103,13 @@ void input_gradient_row(const RowNormGeometry& g, const T* x, const T* scale, T 
   const T mean_gx = centred_dot(g.length(), x, mean, dx) * inverse / count;
   for (std::int64_t i = 0; i < g.length(); ++i) dx[i] = inverse * (dx[i] - mean_g - (x[i] - mean) * inverse * mean_gx);
 }
+
+/// What the gradients of one row are computed from.
+template <class T>
+struct BackwardRow {
+  const T *x, *dy;
+  T mean, inverse;
+};
 
 template <class T>
 Step row_norm_backward_step(const KernelRequest& request, const RowNormGeometry& g) {
@@ -110,22 +126,37 @@ Step row_norm_backward_step(const KernelRequest& request, const RowNormGeometry&
   };
   const std::size_t dx = gradient(0), dscale = gradient(1), dbias = gradient(2);
   const std::int64_t all_channels = g.groups * g.channels;
-  return make_step(request, "backward", operands.take(), [=](const Buffers& buffers) {
-    for (const std::size_t of : {dscale, dbias}) {
-      if (T* sums = buffers.as<T>(of)) std::fill_n(sums, all_channels, T(0));
-    }
-    for (std::int64_t row = 0; row < g.rows; ++row) {
-      const std::int64_t at = row * g.length(), channel = first_channel(g, row);
-      const T *x = buffers.as<const T>(0) + at, *dy = buffers.as<const T>(2) + at;
-      const T mean = buffers.as<const T>(3)[row], inverse = buffers.as<const T>(4)[row];
-      if (T* sums = buffers.as<T>(dbias)) add_to_channels(g, sums + channel, [=](std::int64_t i) { return dy[i]; });
-      if (T* sums = buffers.as<T>(dscale)) {
-        add_to_channels(g, sums + channel, [=](std::int64_t i) { return dy[i] * (x[i] - mean) * inverse; });
+  return make_step(request, "backward", operands.take(), [=, threads = request.threads](const Buffers& buffers) {
+    const auto row_of = [&](std::int64_t row) {
+      const std::int64_t at = row * g.length();
+      return BackwardRow<T>{.x = buffers.as<const T>(0) + at,
+                            .dy = buffers.as<const T>(2) + at,
+                            .mean = buffers.as<const T>(3)[row],
+                            .inverse = buffers.as<const T>(4)[row]};
+    };
+    T *sums_of_scale = buffers.as<T>(dscale), *sums_of_bias = buffers.as<T>(dbias), *out = buffers.as<T>(dx);
+    if (sums_of_scale != nullptr) std::fill_n(sums_of_scale, all_channels, T(0));
+    if (sums_of_bias != nullptr) std::fill_n(sums_of_bias, all_channels, T(0));
+    const std::int64_t rows_to_sum = sums_of_scale == nullptr && sums_of_bias == nullptr ? 0 : g.rows;
+    in_ranges(g.channels, rows_to_sum * g.plane, threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = 0; row < rows_to_sum; ++row) {
+        const BackwardRow<T> of = row_of(row);
+        const std::int64_t channel = first_channel(g, row);
+        if (sums_of_bias != nullptr) {
+          add_to_channels(g, first, last, sums_of_bias + channel, [=](std::int64_t i) { return of.dy[i]; });
+        }
+        if (sums_of_scale != nullptr) {
+          add_to_channels(g, first, last, sums_of_scale + channel,
+                          [=](std::int64_t i) { return of.dy[i] * (of.x[i] - of.mean) * of.inverse; });
+        }
       }
-      if (T* out = buffers.as<T>(dx)) {
-        input_gradient_row(g, x, buffers.as<const T>(1) + channel, mean, inverse, dy, out + at);
-      }
-    }
+    });
+    if (out == nullptr) return;
+    for_each_row(g, threads, [&](std::int64_t row) {
+      const BackwardRow<T> of = row_of(row);
+      input_gradient_row(g, of.x, buffers.as<const T>(1) + first_channel(g, row), of.mean, of.inverse, of.dy,
+                         out + row * g.length());
+    });
   });
 }
 

@@ -21,10 +21,11 @@ Result<NodeKernels> make_expand(const KernelRequest& request) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   NodeKernels kernels;
   const StridedCopy copy = broadcast_copy(input.shape, output.shape);
-  kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)},
-                                      [copy, bytes = size_of(input.dtype)](const Buffers& buffers) {
-                                        run(copy, bytes, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
-                                      }));
+  kernels.forward.push_back(
+      make_step(request, "forward", {read_value(x), write_value(y)},
+                [copy, bytes = size_of(input.dtype), threads = request.threads](const Buffers& buffers) {
+                  run(copy, bytes, threads, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
+                }));
   if (!wants_gradient(request, 0)) return kernels;
   return for_type(input.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -64,23 +64,22 @@ NodeKernels softmax_kernels_of(const KernelRequest& request) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const Shape& shape = request.outputs[0].shape;
   const AxisRows rows(shape, resolve_axis(request.node.int_or("axis", -1), shape).value());
+  const int threads = request.threads;
   NodeKernels kernels;
   kernels.forward.push_back(
-      make_step(request, "forward", {read_value(x), write_value(y)}, [rows](const Buffers& buffers) {
-        for (std::int64_t row = 0; row < rows.rows(); ++row) {
-          const std::int64_t at = rows.begin(row);
+      make_step(request, "forward", {read_value(x), write_value(y)}, [rows, threads](const Buffers& buffers) {
+        rows.for_each(threads, [&](std::int64_t at) {
           F::forward(buffers.as<const T>(0) + at, rows.length, rows.stride, buffers.as<T>(1) + at);
-        }
+        });
       }));
   kernels.forward.back().in_place = {0, 1};
   if (!wants_gradient(request, 0)) return kernels;
   kernels.backward.push_back(make_step(request, "backward", {read_value(y), read_gradient(y), write_gradient(x)},
-                                       [rows](const Buffers& buffers) {
-                                         for (std::int64_t row = 0; row < rows.rows(); ++row) {
-                                           const std::int64_t at = rows.begin(row);
+                                       [rows, threads](const Buffers& buffers) {
+                                         rows.for_each(threads, [&](std::int64_t at) {
                                            F::backward(buffers.as<const T>(0) + at, buffers.as<const T>(1) + at,
                                                        rows.length, rows.stride, buffers.as<T>(2) + at);
-                                         }
+                                         });
                                        }));
   kernels.backward.back().in_place = {1, 2};
   return kernels;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/base/check.h"
+#include "mangrove/engine/in_parallel.h"
 
 namespace mangrove::portable {
 namespace {
@@ -51,8 +52,17 @@ void copy_box(const StridedCopy& copy, std::size_t axis, const T* from, T* to) {
 }
 
 template <class T>
-void run_typed(const StridedCopy& copy, const std::byte* from, std::byte* to) {
-  copy_box(copy, 0, reinterpret_cast<const T*>(from) + copy.from_offset, reinterpret_cast<T*>(to) + copy.to_offset);
+void run_typed(const StridedCopy& copy, int threads, const std::byte* from, std::byte* to) {
+  const T* source = reinterpret_cast<const T*>(from) + copy.from_offset;
+  T* target = reinterpret_cast<T*>(to) + copy.to_offset;
+  if (copy.dims.empty()) return copy_box(copy, 0, source, target);
+  std::int64_t elements = 1;  // of each index of the first dimension
+  for (std::size_t i = 1; i < copy.dims.size(); ++i) elements *= copy.dims[i];
+  in_ranges(copy.dims[0], elements, threads, [&](std::int64_t first, std::int64_t last) {
+    StridedCopy part = copy;
+    part.dims[0] = last - first;
+    copy_box(part, 0, source + first * copy.from_strides[0], target + first * copy.to_strides[0]);
+  });
 }
 
 }  // namespace
@@ -75,15 +85,15 @@ StridedCopy coalesced(const StridedCopy& copy) {
   return result;
 }
 
-void run(const StridedCopy& copy, std::size_t element_bytes, const std::byte* from, std::byte* to) {
+void run(const StridedCopy& copy, std::size_t element_bytes, int threads, const std::byte* from, std::byte* to) {
   if (std::find(copy.dims.begin(), copy.dims.end(), 0) != copy.dims.end()) return;
   switch (element_bytes) {
     case 1:
-      return run_typed<std::uint8_t>(copy, from, to);
+      return run_typed<std::uint8_t>(copy, threads, from, to);
     case 4:
-      return run_typed<std::uint32_t>(copy, from, to);
+      return run_typed<std::uint32_t>(copy, threads, from, to);
     case 8:
-      return run_typed<std::uint64_t>(copy, from, to);
+      return run_typed<std::uint64_t>(copy, threads, from, to);
     default:
       MG_CHECK_MSG(false, "no element type has this size");
   }

@@ -29,7 +29,8 @@ inline std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& 
 StridedCopy coalesced(const StridedCopy& copy);
 
 /// Elements of `element_bytes` (1, 4 or 8) from `from` to `to`, which do not overlap. `copy` coalesced runs faster.
-void run(const StridedCopy& copy, std::size_t element_bytes, const std::byte* from, std::byte* to);
+/// Threads share the first dimension.
+void run(const StridedCopy& copy, std::size_t element_bytes, int threads, const std::byte* from, std::byte* to);
 
 /// to += from. Where the copy's strides in `to` are 0, elements of `from` are added up.
 template <class T>

@@ -9,9 +9,10 @@ namespace {
 Step transpose_step(const KernelRequest& request, const std::string& what, const StridedCopy& copy, Operand from,
                     Operand to) {
   const std::size_t bytes = size_of(request.inputs[0].dtype);
-  return make_step(request, what, {std::move(from), std::move(to)}, [copy, bytes](const Buffers& buffers) {
-    run(copy, bytes, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
-  });
+  return make_step(request, what, {std::move(from), std::move(to)},
+                   [copy, bytes, threads = request.threads](const Buffers& buffers) {
+                     run(copy, bytes, threads, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
+                   });
 }
 
 // Dimension i of the result is dimension permutation[i] of `dims`.

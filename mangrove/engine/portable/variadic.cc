@@ -28,13 +28,14 @@ NodeKernels variadic_sum_kernels(const KernelRequest& request, T scale) {
   const std::size_t inputs = request.inputs.size();
   const std::int64_t elements = request.outputs[0].shape.elements();
   NodeKernels kernels;
-  kernels.forward.push_back(make_step(request, "forward", forward_operands(request),
-                                      [=, rows = rows_of_inputs(request)](const Buffers& buffers) {
-                                        T* y = buffers.as<T>(inputs);
-                                        std::fill_n(y, elements, T(0));
-                                        for (std::size_t k = 0; k < inputs; ++k)
-                                          add_broadcast(rows[k], scale, buffers.as<const T>(k), y);
-                                      }));
+  kernels.forward.push_back(
+      make_step(request, "forward", forward_operands(request),
+                [=, rows = rows_of_inputs(request), threads = request.threads](const Buffers& buffers) {
+                  T* y = buffers.as<T>(inputs);
+                  std::fill_n(y, elements, T(0));
+                  for (std::size_t k = 0; k < inputs; ++k)
+                    add_broadcast(rows[k], threads, scale, buffers.as<const T>(k), y);
+                }));
   for (std::size_t k = 0; k < inputs; ++k) {
     if (!wants_gradient(request, k)) continue;
     const Shape& shape = request.inputs[k].shape;
@@ -42,8 +43,8 @@ NodeKernels variadic_sum_kernels(const KernelRequest& request, T scale) {
     kernels.backward.push_back(
         make_step(request, "backward " + std::to_string(k),
                   {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[k])},
-                  [rows, scale, n = shape.elements()](const Buffers& buffers) {
-                    sum_broadcast(rows, scale, buffers.as<const T>(0), n, buffers.as<T>(1));
+                  [rows, scale, n = shape.elements(), threads = request.threads](const Buffers& buffers) {
+                    sum_broadcast(rows, threads, scale, buffers.as<const T>(0), n, buffers.as<T>(1));
                   }));
   }
   return kernels;
@@ -61,9 +62,9 @@ bool beats(T candidate, T best, bool largest) {
 
 // y = the larger (or smaller) of y and x; winners may be null.
 template <class T>
-void take_extreme(const BroadcastRows& rows, bool largest, const T* x, Winner k, T* y, Winner* winners) {
-  rows.for_each([&](std::int64_t to, const auto& from) {
-    for (std::int64_t i = 0; i < rows.length(); ++i) {
+void take_extreme(const BroadcastRows& rows, int threads, bool largest, const T* x, Winner k, T* y, Winner* winners) {
+  rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const T candidate = x[from[0] + i * rows.stride()];
       if (k > 0 && !beats(candidate, y[to + i], largest)) continue;
       y[to + i] = candidate;
@@ -79,16 +80,18 @@ Step extreme_gradient(const KernelRequest& request, std::size_t k, Bytes winner_
   return make_step(request, "backward " + std::to_string(k),
                    {read_saved(kWinners, winner_bytes), read_gradient(request.output_names[0]),
                     write_gradient(request.node.inputs[k])},
-                   [rows, k, n = shape.elements()](const Buffers& buffers) {
+                   [rows, k, n = shape.elements(), threads = request.threads](const Buffers& buffers) {
                      const Winner* winners = buffers.as<const Winner>(0);
                      const T* dy = buffers.as<const T>(1);
                      T* dx = buffers.as<T>(2);
                      std::fill_n(dx, n, T(0));
-                     rows.for_each([&](std::int64_t to, const auto& from) {
-                       for (std::int64_t i = 0; i < rows.length(); ++i) {
-                         if (winners[to + i] == static_cast<Winner>(k)) dx[from[0] + i * rows.stride()] += dy[to + i];
-                       }
-                     });
+                     rows.for_each_part_adding_to(0, threads,
+                                                  [&](std::int64_t to, const auto& from, std::int64_t count) {
+                                                    for (std::int64_t i = 0; i < count; ++i) {
+                                                      if (winners[to + i] == static_cast<Winner>(k))
+                                                        dx[from[0] + i * rows.stride()] += dy[to + i];
+                                                    }
+                                                  });
                    });
 }
 
@@ -104,12 +107,13 @@ NodeKernels variadic_extreme_kernels(const KernelRequest& request) {
   if (keeps_winners) operands.push_back(write_saved(kWinners, winner_bytes));
   NodeKernels kernels;
   kernels.forward.push_back(
-      make_step(request, "forward", std::move(operands), [=, rows = rows_of_inputs(request)](const Buffers& buffers) {
-        Winner* winners = keeps_winners ? buffers.as<Winner>(inputs + 1) : nullptr;
-        for (std::size_t k = 0; k < inputs; ++k)
-          take_extreme(rows[k], largest, buffers.as<const T>(k), static_cast<Winner>(k), buffers.as<T>(inputs),
-                       winners);
-      }));
+      make_step(request, "forward", std::move(operands),
+                [=, rows = rows_of_inputs(request), threads = request.threads](const Buffers& buffers) {
+                  Winner* winners = keeps_winners ? buffers.as<Winner>(inputs + 1) : nullptr;
+                  for (std::size_t k = 0; k < inputs; ++k)
+                    take_extreme(rows[k], threads, largest, buffers.as<const T>(k), static_cast<Winner>(k),
+                                 buffers.as<T>(inputs), winners);
+                }));
   for (std::size_t k = 0; k < inputs; ++k) {
     if (wants_gradient(request, k)) kernels.backward.push_back(extreme_gradient<T>(request, k, winner_bytes));
   }

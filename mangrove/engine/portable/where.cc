@@ -12,13 +12,13 @@ Step where_forward(const KernelRequest& request) {
   std::vector<Operand> operands;
   for (const std::string& input : request.node.inputs) operands.push_back(read_value(input));
   operands.push_back(write_value(request.output_names[0]));
-  return make_step(request, "forward", std::move(operands), [rows](const Buffers& buffers) {
-    rows.for_each([&](std::int64_t to, const auto& from) {
+  return make_step(request, "forward", std::move(operands), [rows, threads = request.threads](const Buffers& buffers) {
+    rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
       const bool* condition = buffers.as<const bool>(0) + from[0];
       const T* a = buffers.as<const T>(1) + from[1];
       const T* b = buffers.as<const T>(2) + from[2];
       T* y = buffers.as<T>(3) + to;
-      for (std::int64_t i = 0; i < rows.length(); ++i) {
+      for (std::int64_t i = 0; i < count; ++i) {
         y[i] = condition[i * rows.stride(0)] ? a[i * rows.stride(1)] : b[i * rows.stride(2)];
       }
     });
@@ -34,16 +34,18 @@ Step where_gradient(const KernelRequest& request, std::size_t k) {
   return make_step(request, k == 1 ? "backward a" : "backward b",
                    {read_value(request.node.inputs[0]), read_gradient(request.output_names[0]),
                     write_gradient(request.node.inputs[k])},
-                   [rows, taken_where, n = shape.elements()](const Buffers& buffers) {
+                   [rows, taken_where, n = shape.elements(), threads = request.threads](const Buffers& buffers) {
                      T* diff = buffers.as<T>(2);
                      std::fill_n(diff, n, T(0));
-                     rows.for_each([&](std::int64_t to, const auto& from) {
-                       const bool* condition = buffers.as<const bool>(0) + from[0];
-                       const T* dy = buffers.as<const T>(1) + to;
-                       for (std::int64_t i = 0; i < rows.length(); ++i) {
-                         if (condition[i * rows.stride(0)] == taken_where) diff[from[1] + i * rows.stride(1)] += dy[i];
-                       }
-                     });
+                     rows.for_each_part_adding_to(1, threads,
+                                                  [&](std::int64_t to, const auto& from, std::int64_t count) {
+                                                    const bool* condition = buffers.as<const bool>(0) + from[0];
+                                                    const T* dy = buffers.as<const T>(1) + to;
+                                                    for (std::int64_t i = 0; i < count; ++i) {
+                                                      if (condition[i * rows.stride(0)] == taken_where)
+                                                        diff[from[1] + i * rows.stride(1)] += dy[i];
+                                                    }
+                                                  });
                    });
 }
 
