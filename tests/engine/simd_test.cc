@@ -58,7 +58,8 @@ TEST_P(SimdNetwork, LearnsAsOnPortableKernels) {
 INSTANTIATE_TEST_SUITE_P(Networks, SimdNetwork,
                          ::testing::Values(std::pair{"lenet", Shape{1, 28, 28}},
                                            std::pair{"resnet-20", Shape{3, 32, 32}},
-                                           std::pair{"mobilenetv2-0.5", Shape{3, 64, 64}}));
+                                           std::pair{"mobilenetv2-0.5", Shape{3, 64, 64}},
+                                           std::pair{"lstm", Shape{9, 32}}, std::pair{"gru", Shape{9, 32}}));
 
 // Both where vectors are computed and behind the last whole one.
 TEST(SimdFinish, KeepsNan) {
@@ -78,6 +79,42 @@ TEST(SimdFinish, RaisesFirstAndCapsThen) {
                                y.data());
   EXPECT_EQ(y, std::vector<float>(y.size(), 2.75f));
 }
+
+struct Activation {
+  const char* name;
+  void (*f)(std::int64_t count, const float* x, float* y);
+  double (*exact)(double x);
+};
+
+class SimdActivation : public ::testing::TestWithParam<Activation> {};
+
+TEST_P(SimdActivation, IsExactToSomeUnitsInTheLastPlace) {
+  std::vector<float> x;
+  for (float value = -86; value <= 86; value += 0.0371f) x.push_back(value);
+  for (float value = 1e-30f; value < 1; value *= 3) x.insert(x.end(), {value, -value});
+  std::vector<float> y(x.size());
+  GetParam().f(static_cast<std::int64_t>(x.size()), x.data(), y.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = GetParam().exact(x[i]);
+    EXPECT_NEAR(y[i], expected, 1e-6 * std::abs(expected)) << x[i];
+  }
+}
+
+TEST_P(SimdActivation, HasItsLimitsAndKeepsNan) {
+  const std::vector<float> x{-kInfinity, kInfinity, -1e30f, 1e30f, -500, 500, 0, -0.0f};
+  std::vector<float> y(x.size() + 3, kNan);
+  std::ranges::copy(x, y.begin());
+  GetParam().f(static_cast<std::int64_t>(y.size()), y.data(), y.data());
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], GetParam().exact(x[i]), 1e-30) << x[i];
+  for (std::size_t i = x.size(); i < y.size(); ++i) EXPECT_TRUE(std::isnan(y[i])) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, SimdActivation,
+                         ::testing::Values(Activation{"sigmoid", simd::micro_kernels().sigmoid,
+                                                      [](double x) { return 1 / (1 + std::exp(-x)); }},
+                                           Activation{"tanh", simd::micro_kernels().tanh,
+                                                      [](double x) { return std::tanh(x); }}),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace mangrove

@@ -36,6 +36,10 @@ NodeKernels make_layer_norm(const dnnl::engine& engine, const KernelRequest& req
 bool lrn_supported(const KernelRequest& request);
 NodeKernels make_lrn(const dnnl::engine& engine, const KernelRequest& request);
 
+/// GRU, LSTM and RNN.
+bool recurrent_supported(const KernelRequest& request);
+NodeKernels make_recurrent(const dnnl::engine& engine, const KernelRequest& request);
+
 /// MatMul, of matrices by way of the inner product.
 bool matmul_supported(const KernelRequest& request);
 NodeKernels make_matmul(const dnnl::engine& engine, const KernelRequest& request);

@@ -22,7 +22,7 @@ Step gemm_forward_step(const KernelRequest& request, const GemmGeometry& g, cons
     std::fill_n(y, g.m * g.n, T(0));
     if (has_bias) add_broadcast(bias, threads, static_cast<T>(g.beta), buffers.as<const T>(3), y);
     multiply(g.m, g.n, g.k, static_cast<T>(g.alpha), matrix(buffers.as<const T>(0), g.m, g.k, g.transpose_a),
-             matrix(buffers.as<const T>(1), g.k, g.n, g.transpose_b), y);
+             matrix(buffers.as<const T>(1), g.k, g.n, g.transpose_b), y, g.n);
   });
 }
 
@@ -38,9 +38,9 @@ Step gemm_backward_a_step(const KernelRequest& request, const GemmGeometry& g, c
                      T* da = buffers.as<T>(2);
                      std::fill_n(da, g.m * g.k, T(0));
                      if (g.transpose_a) {
-                       multiply(g.k, g.m, g.n, static_cast<T>(g.alpha), b, dy.transposed(), da);
+                       multiply(g.k, g.m, g.n, static_cast<T>(g.alpha), b, dy.transposed(), da, g.m);
                      } else {
-                       multiply(g.m, g.k, g.n, static_cast<T>(g.alpha), dy, b.transposed(), da);
+                       multiply(g.m, g.k, g.n, static_cast<T>(g.alpha), dy, b.transposed(), da, g.k);
                      }
                    });
 }
@@ -57,9 +57,9 @@ Step gemm_backward_b_step(const KernelRequest& request, const GemmGeometry& g, c
                      T* db = buffers.as<T>(2);
                      std::fill_n(db, g.k * g.n, T(0));
                      if (g.transpose_b) {
-                       multiply(g.n, g.k, g.m, static_cast<T>(g.alpha), dy.transposed(), a, db);
+                       multiply(g.n, g.k, g.m, static_cast<T>(g.alpha), dy.transposed(), a, db, g.k);
                      } else {
-                       multiply(g.k, g.n, g.m, static_cast<T>(g.alpha), a.transposed(), dy, db);
+                       multiply(g.k, g.n, g.m, static_cast<T>(g.alpha), a.transposed(), dy, db, g.n);
                      }
                    });
 }

@@ -18,36 +18,35 @@ Matrix<T> candidate_recurrence(const CellParameters<T>& p, std::int64_t H) {
 
 // gates: z, r, candidate. With linear_before_reset, extra is R h_(t-1) + b for the candidate; else r h_(t-1).
 template <class T>
-void GruCell::forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step) {
+void GruCell::forward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                      const CellStep<T>& step) {
   const std::int64_t H = g.hidden;
   const auto before = [&](std::int64_t n, std::int64_t j) { return step.h_before ? step.h_before.row(n)[j] : T(0); };
   if (step.h_before) {
-    add_product(g.batch, 2 * H, H, step.h_before, matrix(p.recurrence, 2 * H, H).transposed(), step.gates);
+    math.add_product(g.batch, 2 * H, H, step.h_before, matrix(p.recurrence, 2 * H, H).transposed(), step.gates);
   }
   const T* bias = p.bias == nullptr ? nullptr : p.bias + 5 * H;
-  for (std::int64_t n = 0; n < g.batch; ++n) {
+  math.for_each_sample(g, [&](std::int64_t n) {
     T *gates = step.gates.row(n), *extra = step.extra.row(n);
-    for (std::int64_t j = 0; j < 2 * H; ++j) gates[j] = sigmoid(gates[j]);
+    math.sigmoid(2 * H, gates, gates);
     for (std::int64_t j = 0; j < H; ++j) {
       const T b = bias == nullptr ? T(0) : bias[j];
       extra[j] = g.linear_before_reset ? b : gates[H + j] * before(n, j);
       if (!g.linear_before_reset) gates[2 * H + j] += b;
     }
-  }
+  });
   const Matrix<T> recurrence = candidate_recurrence(p, H).transposed();
   if (step.h_before && g.linear_before_reset) {
-    add_product(g.batch, H, H, step.h_before, recurrence, step.extra);
+    math.add_product(g.batch, H, H, step.h_before, recurrence, step.extra);
   } else if (step.h_before) {
-    add_product(g.batch, H, H, read_only(step.extra), recurrence, shifted(step.gates, 2 * H));
+    math.add_product(g.batch, H, H, read_only(step.extra), recurrence, shifted(step.gates, 2 * H));
   }
-  for (std::int64_t n = 0; n < g.batch; ++n) {
-    T *z = step.gates.row(n), *r = z + H, *candidate = z + 2 * H, *h = step.h.row(n);
-    for (std::int64_t j = 0; j < H; ++j) {
-      const T reset = g.linear_before_reset ? r[j] * step.extra.row(n)[j] : T(0);
-      candidate[j] = std::tanh(candidate[j] + reset);
-      h[j] = (1 - z[j]) * candidate[j] + z[j] * before(n, j);
-    }
-  }
+  math.for_each_sample(g, [&](std::int64_t n) {
+    T *z = step.gates.row(n), *r = z + H, *candidate = z + 2 * H, *extra = step.extra.row(n), *h = step.h.row(n);
+    for (std::int64_t j = 0; g.linear_before_reset && j < H; ++j) candidate[j] += r[j] * extra[j];
+    math.tanh(H, candidate, candidate);
+    for (std::int64_t j = 0; j < H; ++j) h[j] = (1 - z[j]) * candidate[j] + z[j] * before(n, j);
+  });
 }
 
 namespace {
@@ -88,10 +87,10 @@ void reset_gradient(const RecurrentGeometry& g, const CellStep<T>& step, const C
 }  // namespace
 
 template <class T>
-void GruCell::backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
-                       const CellGradients<T>& d) {
+void GruCell::backward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                       const CellStep<T>& step, const CellGradients<T>& d) {
   const std::int64_t H = g.hidden;
-  for (std::int64_t n = 0; n < g.batch; ++n) first_gradients(g, step, d, n);
+  math.for_each_sample(g, [&](std::int64_t n) { first_gradients(g, step, d, n); });
   if (d.drecurrent_bias != nullptr) {  // of the candidate
     for (std::int64_t n = 0; n < g.batch; ++n) {
       for (std::int64_t j = 0; j < H; ++j) d.drecurrent_bias[2 * H + j] += d.scratch.row(n)[j];
@@ -99,20 +98,20 @@ void GruCell::backward(const RecurrentGeometry& g, const CellParameters<T>& p, c
   }
   if (step.h_before && d.drecurrence != nullptr) {
     const Rows<const T> into = g.linear_before_reset ? step.h_before : read_only(step.extra);
-    add_outer(g.batch, H, H, read_only(d.scratch), into, d.drecurrence + 2 * H * H);
+    math.add_outer(g.batch, H, H, read_only(d.scratch), into, d.drecurrence + 2 * H * H);
   }
   const Matrix<T> recurrence = candidate_recurrence(p, H);
   if (g.linear_before_reset) {
-    add_product(g.batch, H, H, read_only(d.scratch), recurrence, d.dh);
+    math.add_product(g.batch, H, H, read_only(d.scratch), recurrence, d.dh);
   } else {  // the product takes the place of what it is made from: by way of the gradient of r, not yet written
     const Rows<T> of_reset = shifted(d.dgates, H);
     for (std::int64_t n = 0; n < g.batch; ++n) std::fill_n(of_reset.row(n), H, T(0));
-    add_product(g.batch, H, H, read_only(d.scratch), recurrence, of_reset);
+    math.add_product(g.batch, H, H, read_only(d.scratch), recurrence, of_reset);
   }
-  for (std::int64_t n = 0; n < g.batch; ++n) reset_gradient(g, step, d, d.dgates.row(n) + H, n);
-  add_product(g.batch, H, 2 * H, read_only(d.dgates), matrix(p.recurrence, 2 * H, H), d.dh);
+  math.for_each_sample(g, [&](std::int64_t n) { reset_gradient(g, step, d, d.dgates.row(n) + H, n); });
+  math.add_product(g.batch, H, 2 * H, read_only(d.dgates), matrix(p.recurrence, 2 * H, H), d.dh);
   if (step.h_before && d.drecurrence != nullptr) {
-    add_outer(g.batch, 2 * H, H, read_only(d.dgates), step.h_before, d.drecurrence);
+    math.add_outer(g.batch, 2 * H, H, read_only(d.dgates), step.h_before, d.drecurrence);
   }
 }
 

@@ -34,7 +34,7 @@ Step matmul_forward_step(const KernelRequest& request, const MatmulProduct& prod
                      std::fill_n(y, static_cast<std::int64_t>(a.size()) * m * n, T(0));
                      for (std::size_t i = 0; i < a.size(); ++i, y += m * n) {
                        multiply(m, n, k, T(1), matrix(buffers.as<const T>(0) + a[i] * m * k, m, k),
-                                matrix(buffers.as<const T>(1) + b[i] * k * n, k, n), y);
+                                matrix(buffers.as<const T>(1) + b[i] * k * n, k, n), y, n);
                      }
                    });
 }
@@ -51,7 +51,7 @@ Step matmul_backward_a_step(const KernelRequest& request, const MatmulProduct& p
         std::fill_n(buffers.as<T>(2), a_elements, T(0));
         for (std::size_t i = 0; i < a.size(); ++i, dy += m * n) {
           multiply(m, k, n, T(1), matrix(dy, m, n), matrix(buffers.as<const T>(1) + b[i] * k * n, k, n).transposed(),
-                   buffers.as<T>(2) + a[i] * m * k);
+                   buffers.as<T>(2) + a[i] * m * k, k);
         }
       });
 }
@@ -68,7 +68,7 @@ Step matmul_backward_b_step(const KernelRequest& request, const MatmulProduct& p
                      std::fill_n(buffers.as<T>(2), b_elements, T(0));
                      for (std::size_t i = 0; i < a.size(); ++i, dy += m * n) {
                        multiply(k, n, m, T(1), matrix(buffers.as<const T>(0) + a[i] * m * k, m, k).transposed(),
-                                matrix(dy, m, n), buffers.as<T>(2) + b[i] * k * n);
+                                matrix(dy, m, n), buffers.as<T>(2) + b[i] * k * n, n);
                      }
                    });
 }

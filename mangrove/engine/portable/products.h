@@ -7,15 +7,15 @@
 
 namespace mangrove::portable {
 
-/// Computes y[m, n] += alpha a[m, k] b[k, n]; y is dense.
+/// Computes y[m, n] += alpha a[m, k] b[k, n]; the rows of y are y_stride apart.
 template <class T>
 using Product = std::function<void(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const Matrix<T>& a,
-                                   const Matrix<T>& b, T* y)>;
+                                   const Matrix<T>& b, T* y, std::int64_t y_stride)>;
 
 template <class T>
 void blocked_product(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const Matrix<T>& a, const Matrix<T>& b,
-                     T* y) {
-  multiply_add(m, n, k, alpha, a, b, y, n);
+                     T* y, std::int64_t y_stride) {
+  multiply_add(m, n, k, alpha, a, b, y, y_stride);
 }
 
 Result<NodeKernels> make_gemm(const KernelRequest& request);

@@ -1,10 +1,13 @@
 // RNN, GRU and LSTM: all steps' products with the input at once, then the cells one after the other; backward through
 // time in reverse (Werbos, Backpropagation through time, 1990).
-#include <algorithm>
+#include "mangrove/engine/portable/recurrent.h"
 
+#include <algorithm>
+#include <array>
+
+#include "mangrove/base/check.h"
 #include "mangrove/engine/portable/kernels.h"
 #include "mangrove/engine/portable/portable_step.h"
-#include "mangrove/engine/portable/recurrent_cell.h"
 
 namespace mangrove::portable {
 namespace {
@@ -131,19 +134,22 @@ std::int64_t biased_by_recurrence(const Places& at) {
 
 /// gates = W x + bias for all steps.
 template <class T>
-void project_input(const Places& at, const T* x, const T* weights, const T* bias, T* gates) {
-  std::fill_n(gates, at.all_rows * at.width, T(0));
-  for (std::int64_t row = 0; bias != nullptr && row < at.all_rows; ++row) {
+void project_input(const Places& at, const CellMath<T>& math, const T* x, const T* weights, const T* bias, T* gates) {
+  in_parallel(at.all_rows, math.threads, [&](std::int64_t row) {
     T* to = gates + row * at.width;
+    if (bias == nullptr) {
+      std::fill_n(to, at.width, T(0));
+      return;
+    }
     std::copy_n(bias, at.width, to);
     for (std::int64_t j = 0; j < biased_by_recurrence(at); ++j) to[j] += bias[at.width + j];
-  }
-  multiply_add(at.all_rows, at.width, at.g.inputs, T(1), matrix(x, at.all_rows, at.g.inputs),
-               matrix(weights, at.width, at.g.inputs).transposed(), gates);
+  });
+  math.multiply(at.all_rows, at.width, at.g.inputs, T(1), matrix(x, at.all_rows, at.g.inputs),
+                matrix(weights, at.width, at.g.inputs).transposed(), gates, at.width);
 }
 
 template <class Cell, class T>
-Step recurrent_forward_step(const KernelRequest& request, const Places& at) {
+Step recurrent_forward_step(const KernelRequest& request, const Places& at, const CellMath<T>& math) {
   OperandList list;
   const Operands operands = add_common(request, at, sizeof(T), true, list);
   const auto output = [&](std::size_t i) {
@@ -155,10 +161,10 @@ Step recurrent_forward_step(const KernelRequest& request, const Places& at) {
     const RecurrentGeometry& g = at.g;
     for (std::int64_t d = 0; d < g.directions; ++d) {
       const DirectionState<T> state = direction_state<T>(at, operands, buffers, d);
-      project_input(at, buffers.as<const T>(operands.x),
+      project_input(at, math, buffers.as<const T>(operands.x),
                     buffers.as<const T>(operands.weights) + d * at.width * g.inputs, state.parameters.bias,
                     state.gates);
-      for (std::int64_t k = 0; k < g.steps; ++k) Cell::forward(g, state.parameters, state.step(at, k, has_cells));
+      for (std::int64_t k = 0; k < g.steps; ++k) Cell::forward(g, math, state.parameters, state.step(at, k, has_cells));
       const CellStep<T> last = state.step(at, g.steps - 1, has_cells);
       if (T* to = buffers.as<T>(last_h)) copy_rows(at, read_only(last.h), at.state(to, d));
       if (T* to = buffers.as<T>(last_c)) copy_rows(at, read_only(last.extra), at.state(to, d));
@@ -219,8 +225,9 @@ void add_rows(const Places& at, Rows<const T> from, Rows<T> to) {
 
 /// Runs the cells backward: fills scratch.dgates, leaves the gradients of the initial states in dh and dc.
 template <class Cell, class T>
-void run_backward(const Places& at, const DirectionState<T>& state, const GradientOperands& gradients,
-                  const Buffers& buffers, std::int64_t d, const Scratch<T>& scratch) {
+void run_backward(const Places& at, const CellMath<T>& math, const DirectionState<T>& state,
+                  const GradientOperands& gradients, const Buffers& buffers, std::int64_t d,
+                  const Scratch<T>& scratch) {
   const RecurrentGeometry& g = at.g;
   const std::int64_t H = g.hidden;
   const bool has_cells = std::is_same_v<Cell, LstmCell>;
@@ -238,23 +245,24 @@ void run_backward(const Places& at, const DirectionState<T>& state, const Gradie
     const std::int64_t t = state.reversed ? g.steps - 1 - k : k;
     if (const T* dy = buffers.as<const T>(gradients.y)) add_rows(at, at.y(dy, t, d), scratch.dh);
     cell.dgates = at.at_step(scratch.dgates, t, at.width);
-    Cell::backward(g, state.parameters, state.step(at, k, has_cells), cell);
+    Cell::backward(g, math, state.parameters, state.step(at, k, has_cells), cell);
   }
 }
 
 /// The gradients of what enters all steps alike: X, W and the biases.
 template <class T>
-void input_gradients(const Places& at, const Operands& operands, const GradientOperands& gradients,
-                     const Buffers& buffers, std::int64_t d, const T* dgates) {
+void input_gradients(const Places& at, const CellMath<T>& math, const Operands& operands,
+                     const GradientOperands& gradients, const Buffers& buffers, std::int64_t d, const T* dgates) {
   const RecurrentGeometry& g = at.g;
   const Matrix<T> steps = matrix(dgates, at.all_rows, at.width);
   if (T* dx = buffers.as<T>(gradients.x)) {
     const T* weights = buffers.as<const T>(operands.weights) + d * at.width * g.inputs;
-    multiply_add(at.all_rows, g.inputs, at.width, T(1), steps, matrix(weights, at.width, g.inputs), dx);
+    math.multiply(at.all_rows, g.inputs, at.width, T(1), steps, matrix(weights, at.width, g.inputs), dx, g.inputs);
   }
   if (T* dweights = buffers.as<T>(gradients.weights)) {
-    multiply_add(at.width, g.inputs, at.all_rows, T(1), steps.transposed(),
-                 matrix(buffers.as<const T>(operands.x), at.all_rows, g.inputs), dweights + d * at.width * g.inputs);
+    math.multiply(at.width, g.inputs, at.all_rows, T(1), steps.transposed(),
+                  matrix(buffers.as<const T>(operands.x), at.all_rows, g.inputs), dweights + d * at.width * g.inputs,
+                  g.inputs);
   }
   T* dbias = slice(buffers.as<T>(gradients.bias), d, 2 * at.width);
   for (std::int64_t row = 0; dbias != nullptr && row < at.all_rows; ++row) {
@@ -278,7 +286,7 @@ void clear(const Places& at, const GradientOperands& gradients, const Buffers& b
 }
 
 template <class Cell, class T>
-Step recurrent_backward_step(const KernelRequest& request, const Places& at) {
+Step recurrent_backward_step(const KernelRequest& request, const Places& at, const CellMath<T>& math) {
   OperandList list;
   const Operands operands = add_common(request, at, sizeof(T), false, list);
   const GradientOperands gradients = add_gradients(request, list);
@@ -288,8 +296,8 @@ Step recurrent_backward_step(const KernelRequest& request, const Places& at) {
                                     const Scratch<T> scratch(at, workspace);
                                     for (std::int64_t d = 0; d < at.g.directions; ++d) {
                                       const DirectionState<T> state = direction_state<T>(at, operands, buffers, d);
-                                      run_backward<Cell>(at, state, gradients, buffers, d, scratch);
-                                      input_gradients(at, operands, gradients, buffers, d, scratch.dgates);
+                                      run_backward<Cell>(at, math, state, gradients, buffers, d, scratch);
+                                      input_gradients(at, math, operands, gradients, buffers, d, scratch.dgates);
                                       if (T* to = buffers.as<T>(gradients.initial_h))
                                         copy_rows(at, read_only(scratch.dh), at.state(to, d));
                                       if (T* to = buffers.as<T>(gradients.initial_c))
@@ -299,28 +307,55 @@ Step recurrent_backward_step(const KernelRequest& request, const Places& at) {
 }
 
 template <class Cell, class T>
-NodeKernels recurrent_kernels_of(const KernelRequest& request, const RecurrentGeometry& g) {
+NodeKernels recurrent_kernels_of(const KernelRequest& request, const RecurrentGeometry& g, const CellMath<T>& math) {
   const Places at(g);
   NodeKernels kernels;
-  kernels.forward.push_back(recurrent_forward_step<Cell, T>(request, at));
+  kernels.forward.push_back(recurrent_forward_step<Cell, T>(request, at, math));
   bool any = false;
   for (std::size_t i = 0; i < request.node.inputs.size(); ++i) any = any || wants_gradient(request, i);
-  if (any) kernels.backward.push_back(recurrent_backward_step<Cell, T>(request, at));
+  if (any) kernels.backward.push_back(recurrent_backward_step<Cell, T>(request, at, math));
   return kernels;
+}
+
+Result<RecurrentGeometry> geometry_of(const KernelRequest& request) {
+  return recurrent_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape);
 }
 
 template <class Cell>
 Result<NodeKernels> make_recurrent(const KernelRequest& request) {
-  MG_TRY(const RecurrentGeometry geometry,
-         recurrent_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape));
-  const DType dtype = request.inputs[kX].dtype;
-  return for_type(dtype, [&](auto zero) { return recurrent_kernels_of<Cell, decltype(zero)>(request, geometry); });
+  MG_TRY(const RecurrentGeometry geometry, geometry_of(request));
+  return for_type(request.inputs[kX].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return recurrent_kernels_of<Cell, T>(request, geometry, CellMath<T>{.threads = request.threads});
+  });
 }
+
+struct RecurrentRow {
+  std::string_view op;
+  Result<NodeKernels> (*make)(const KernelRequest&);
+  NodeKernels (*make_f32)(const KernelRequest&, const RecurrentGeometry&, const CellMath<float>&);
+};
+
+template <class Cell>
+constexpr RecurrentRow row_of(std::string_view op) {
+  return {op, make_recurrent<Cell>, recurrent_kernels_of<Cell, float>};
+}
+
+constexpr std::array kRecurrentRows{row_of<GruCell>("GRU"), row_of<LstmCell>("LSTM"), row_of<RnnCell>("RNN")};
 
 }  // namespace
 
+Result<NodeKernels> make_recurrent_of(const KernelRequest& request, const CellMath<float>& math) {
+  const auto* row = std::ranges::find(kRecurrentRows, request.node.op, &RecurrentRow::op);
+  MG_CHECK_MSG(row != kRecurrentRows.end(), request.node.op);
+  MG_TRY(const RecurrentGeometry geometry, geometry_of(request));
+  return row->make_f32(request, geometry, math);
+}
+
 std::vector<KernelRow> recurrent() {
-  return {{"GRU", make_recurrent<GruCell>}, {"LSTM", make_recurrent<LstmCell>}, {"RNN", make_recurrent<RnnCell>}};
+  std::vector<KernelRow> rows;
+  for (const RecurrentRow& row : kRecurrentRows) rows.push_back({row.op, row.make});
+  return rows;
 }
 
 }  // namespace mangrove::portable

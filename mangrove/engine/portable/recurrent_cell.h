@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "mangrove/engine/portable/matrix.h"
+#include "mangrove/engine/in_parallel.h"
+#include "mangrove/engine/portable/products.h"
 #include "mangrove/graph/recurrent_geometry.h"
 
 /// What one step in time computes, forward and backward, for all samples of a batch.
@@ -18,27 +19,41 @@ struct Rows {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// rows(y) += rows(x) w for w [inner, width].
-template <class T>
-void add_product(std::int64_t batch, std::int64_t width, std::int64_t inner, Rows<const T> x, Matrix<T> w, Rows<T> y) {
-  multiply_add(batch, width, inner, T(1), Matrix<T>{x.data, x.stride, 1}, w, y.data, y.stride);
-}
-
-/// w [rows, columns] += the transpose of rows(dy) times rows(x): the gradient of w in y = w x.
-template <class T>
-void add_outer(std::int64_t batch, std::int64_t rows, std::int64_t columns, Rows<const T> dy, Rows<const T> x, T* w) {
-  multiply_add(rows, columns, batch, T(1), Matrix<T>{dy.data, 1, dy.stride}, Matrix<T>{x.data, x.stride, 1}, w);
-}
-
 template <class T>
 Rows<const T> read_only(Rows<T> rows) {
   return {rows.data, rows.stride};
 }
 
+/// What cells compute with. A backend may have faster functions than these of the portable one.
 template <class T>
-T sigmoid(T x) {
-  return T(1) / (T(1) + std::exp(-x));
-}
+struct CellMath {
+  Product<T> multiply = blocked_product<T>;
+  void (*sigmoid)(std::int64_t n, const T* x, T* y) = [](std::int64_t n, const T* x, T* y) {  // y may be x
+    for (std::int64_t i = 0; i < n; ++i) y[i] = T(1) / (T(1) + std::exp(-x[i]));
+  };
+  void (*tanh)(std::int64_t n, const T* x, T* y) = [](std::int64_t n, const T* x, T* y) {  // likewise
+    for (std::int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
+  };
+  int threads = 1;  // which share the samples of a batch
+
+  /// rows(y) += rows(x) w for w [inner, width].
+  void add_product(std::int64_t batch, std::int64_t width, std::int64_t inner, Rows<const T> x, Matrix<T> w,
+                   Rows<T> y) const {
+    multiply(batch, width, inner, T(1), Matrix<T>{x.data, x.stride, 1}, w, y.data, y.stride);
+  }
+  /// w [rows, columns] += the transpose of rows(dy) times rows(x): the gradient of w in y = w x.
+  void add_outer(std::int64_t batch, std::int64_t rows, std::int64_t columns, Rows<const T> dy, Rows<const T> x,
+                 T* w) const {
+    multiply(rows, columns, batch, T(1), Matrix<T>{dy.data, 1, dy.stride}, Matrix<T>{x.data, x.stride, 1}, w, columns);
+  }
+  /// Calls work(n) for each sample n of the batch.
+  template <class Work>
+  void for_each_sample(const RecurrentGeometry& g, const Work& work) const {
+    in_ranges(g.batch, g.hidden, threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n) work(n);
+    });
+  }
+};
 
 /// One direction's parameters; bias and peepholes may be null.
 template <class T>
@@ -65,7 +80,7 @@ struct CellGradients {
   Rows<T> dh;          // in: of h_t; out: of h_(t-1)
   Rows<T> dc;          // LSTM. in: of c_t from later; out: of c_(t-1)
   Rows<T> dgates;      // out: before the activations, [gates H]
-  Rows<T> scratch;     // [H]
+  Rows<T> scratch;     // [H], for the cell's own use
   T* drecurrence;      // added to; null where nobody wants it
   T* drecurrent_bias;  // GRU's, where it differs from the input's: added to; may be null
   T* dpeepholes;       // added to; may be null
@@ -74,35 +89,39 @@ struct CellGradients {
 /// Forward: the step's gates, extra and h. Backward: see CellGradients.
 struct LstmCell {
   template <class T>
-  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  static void forward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                      const CellStep<T>& step);
   template <class T>
-  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
-                       const CellGradients<T>& d);
+  static void backward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                       const CellStep<T>& step, const CellGradients<T>& d);
 };
 
 struct GruCell {
   template <class T>
-  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  static void forward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                      const CellStep<T>& step);
   template <class T>
-  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
-                       const CellGradients<T>& d);
+  static void backward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                       const CellStep<T>& step, const CellGradients<T>& d);
 };
 
 struct RnnCell {
   template <class T>
-  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  static void forward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                      const CellStep<T>& step);
   template <class T>
-  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
-                       const CellGradients<T>& d);
+  static void backward(const RecurrentGeometry& g, const CellMath<T>& math, const CellParameters<T>& p,
+                       const CellStep<T>& step, const CellGradients<T>& d);
 };
 
 }  // namespace mangrove::portable
 
 /// At the end of each cell's file: its functions for float and double.
-#define MANGROVE_INSTANTIATE_CELL(Cell)                                                                          \
-  template void Cell::forward(const RecurrentGeometry&, const CellParameters<float>&, const CellStep<float>&);   \
-  template void Cell::forward(const RecurrentGeometry&, const CellParameters<double>&, const CellStep<double>&); \
-  template void Cell::backward(const RecurrentGeometry&, const CellParameters<float>&, const CellStep<float>&,   \
-                               const CellGradients<float>&);                                                     \
-  template void Cell::backward(const RecurrentGeometry&, const CellParameters<double>&, const CellStep<double>&, \
-                               const CellGradients<double>&)
+#define MANGROVE_INSTANTIATE_CELL_FOR(Cell, T)                                                         \
+  template void Cell::forward(const RecurrentGeometry&, const CellMath<T>&, const CellParameters<T>&,  \
+                              const CellStep<T>&);                                                     \
+  template void Cell::backward(const RecurrentGeometry&, const CellMath<T>&, const CellParameters<T>&, \
+                               const CellStep<T>&, const CellGradients<T>&)
+#define MANGROVE_INSTANTIATE_CELL(Cell)       \
+  MANGROVE_INSTANTIATE_CELL_FOR(Cell, float); \
+  MANGROVE_INSTANTIATE_CELL_FOR(Cell, double)

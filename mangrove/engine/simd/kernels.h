@@ -10,4 +10,11 @@ Result<NodeKernels> make_convolution(const KernelRequest& request);
 /// Clip, each of which may be missing.
 bool convolution_fuses(const KernelRequest& request);
 
+/// Gemm and MatMul of floats.
+Result<NodeKernels> make_gemm(const KernelRequest& request);
+Result<NodeKernels> make_matmul(const KernelRequest& request);
+
+/// GRU, LSTM and RNN of floats.
+Result<NodeKernels> make_recurrent(const KernelRequest& request);
+
 }  // namespace mangrove::simd

@@ -12,7 +12,7 @@ struct MatrixFactors {
   const Matrix<float>& b;
   float alpha;
   float* y;
-  std::int64_t n;
+  std::int64_t y_stride;
 
   const float* rows(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t depth, float* scratch) const {
     const Matrix<float> from = a.from(row, k);
@@ -35,7 +35,7 @@ struct MatrixFactors {
       }
     }
   }
-  float* row(std::int64_t row) const { return y + row * n; }
+  float* row(std::int64_t row) const { return y + row * y_stride; }
   std::int64_t offset(std::int64_t column) const { return column; }
   bool adds() const { return true; }
   void finish(std::int64_t, std::int64_t, std::int64_t) const {}
@@ -43,22 +43,24 @@ struct MatrixFactors {
 
 /// Both factors are read along the sum: rows of a times rows of b's transpose, none of them copied.
 void multiply_rows(int threads, const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b,
-                   float* y) {
+                   float* y, std::int64_t y_stride) {
   const std::int64_t step = micro_kernels().dot_columns;
   in_parallel(ceil_div(size.n, step), threads, [&](std::int64_t i) {
     const std::int64_t column = i * step;
     add_dot_products({size.m, std::min(step, size.n - column), size.k}, alpha, a.data, a.row_stride,
-                     b.data + column * b.column_stride, b.column_stride, y + column, size.n);
+                     b.data + column * b.column_stride, b.column_stride, y + column, y_stride);
   });
 }
 
 }  // namespace
 
 void multiply_add(int threads, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const Matrix<float>& a,
-                  const Matrix<float>& b, float* y) {
+                  const Matrix<float>& b, float* y, std::int64_t y_stride) {
+  constexpr std::int64_t kLeast = 1 << 16;  // fewer multiply-adds are not worth a thread
   const ProductSize size{m, n, k};
-  if (a.column_stride == 1 && b.row_stride == 1) return multiply_rows(threads, size, alpha, a, b, y);
-  multiply_blocks(MatrixFactors{a, b, alpha, y, n}, size, n, threads);
+  if (m * n * k < kLeast) threads = 1;
+  if (a.column_stride == 1 && b.row_stride == 1) return multiply_rows(threads, size, alpha, a, b, y, y_stride);
+  multiply_blocks(MatrixFactors{a, b, alpha, y, y_stride}, size, y_stride, threads);
 }
 
 }  // namespace mangrove::simd

@@ -8,6 +8,8 @@
 #define HWY_TARGET_INCLUDE "mangrove/engine/simd/micro_kernels.cc"
 #include <hwy/foreach_target.h>  // first
 #include <hwy/highway.h>
+// behind the others
+#include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace mangrove::simd {
@@ -191,6 +193,33 @@ void finish(std::int64_t count, float bias, const float* HWY_RESTRICT residual, 
   }
 }
 
+// ---- activations
+
+/// y[i] = f(x[i]), and NaN where x[i] is, which Highway's functions do not promise; y may be x.
+template <class Function>
+void map(std::int64_t count, const float* x, float* y, const Function& f) {
+  const auto keep_nan = [&](Vector v) { return hn::IfThenElse(hn::IsNaN(v), v, f(v)); };
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(keep_nan(hn::LoadU(kFloats, x + i)), kFloats, y + i);
+  if (i == count) return;
+  float last[kLanes] = {};
+  std::copy(x + i, x + count, last);
+  hn::StoreU(keep_nan(hn::LoadU(kFloats, last)), kFloats, last);
+  std::copy_n(last, count - i, y + i);
+}
+
+void sigmoid(std::int64_t count, const float* x, float* y) {
+  const Vector one = hn::Set(kFloats, 1.0f), most = hn::Set(kFloats, 87.0f);  // whose exponential is a float
+  map(count, x, y, [&](Vector v) {
+    const Vector exponent = hn::Clamp(hn::Neg(v), hn::Neg(most), most);
+    return hn::Div(one, hn::Add(one, hn::Exp(kFloats, exponent)));
+  });
+}
+
+void tanh(std::int64_t count, const float* x, float* y) {
+  map(count, x, y, [](Vector v) { return hn::Tanh(kFloats, v); });
+}
+
 template <int... rows>
 constexpr void set_multiply(MicroKernels& made, std::integer_sequence<int, rows...>) {
   ((made.multiply[rows] = multiply<rows + 1>), ...);
@@ -213,7 +242,9 @@ MicroKernels make_micro_kernels() {
                     .dot = {},
                     .filter = filter,
                     .correlate = correlate,
-                    .finish = finish};
+                    .finish = finish,
+                    .sigmoid = sigmoid,
+                    .tanh = tanh};
   set_multiply(made, std::make_integer_sequence<int, kRows>());
   set_dot(made, std::make_integer_sequence<int, kDotRows>());
   return made;

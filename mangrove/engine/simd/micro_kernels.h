@@ -47,6 +47,10 @@ struct MicroKernels {
 
   /// y[i] = min(max(y[i] + bias + residual[i], low), high); residual may be null.
   void (*finish)(std::int64_t count, float bias, const float* residual, float low, float high, float* y);
+
+  /// y[i] = 1 / (1 + exp(-x[i])), and y[i] = tanh(x[i]); y may be x.
+  void (*sigmoid)(std::int64_t count, const float* x, float* y);
+  void (*tanh)(std::int64_t count, const float* x, float* y);
 };
 
 /// Returns the loops in the best instructions that this processor has.

@@ -7,25 +7,11 @@
 
 #include "mangrove/engine/flush_denormals.h"
 #include "mangrove/engine/portable/portable_step.h"
-#include "mangrove/engine/portable/products.h"
 #include "mangrove/engine/simd/kernels.h"
-#include "mangrove/engine/simd/matrix_product.h"
 #include "mangrove/engine/simd/packed_weights.h"
 
 namespace mangrove {
 namespace {
-
-portable::Product<float> product_on(int threads) {
-  return
-      [threads](std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const portable::Matrix<float>& a,
-                const portable::Matrix<float>& b, float* y) { simd::multiply_add(threads, m, n, k, alpha, a, b, y); };
-}
-Result<NodeKernels> make_gemm(const KernelRequest& request) {
-  return portable::make_gemm_of(request, product_on(request.threads));
-}
-Result<NodeKernels> make_matmul(const KernelRequest& request) {
-  return portable::make_matmul_of(request, product_on(request.threads));
-}
 
 struct SimdRow {
   std::string_view op;
@@ -36,8 +22,11 @@ struct SimdRow {
 constexpr std::array kSimdRows{
     SimdRow{"Conv", simd::make_convolution, simd::convolution_fuses},
     SimdRow{"ConvTranspose", simd::make_convolution, simd::convolution_fuses},
-    SimdRow{"Gemm", make_gemm, nullptr},
-    SimdRow{"MatMul", make_matmul, nullptr},
+    SimdRow{"GRU", simd::make_recurrent, nullptr},
+    SimdRow{"Gemm", simd::make_gemm, nullptr},
+    SimdRow{"LSTM", simd::make_recurrent, nullptr},
+    SimdRow{"MatMul", simd::make_matmul, nullptr},
+    SimdRow{"RNN", simd::make_recurrent, nullptr},
 };
 
 const SimdRow* find_simd_row(std::string_view op) {
