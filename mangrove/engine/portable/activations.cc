@@ -1,7 +1,11 @@
+#include "mangrove/engine/portable/activations.h"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "mangrove/base/check.h"
 #include "mangrove/engine/portable/binary_kernels.h"
 #include "mangrove/engine/portable/kernels.h"
 #include "mangrove/engine/portable/unary_kernels.h"
@@ -157,6 +161,15 @@ std::vector<KernelRow> activations() {
           {"Softplus", make_unary<Softplus>},
           {"Softsign", make_unary<Softsign>},
           {"Tanh", make_unary<Tanh>}};
+}
+
+Result<NodeKernels> make_activation_of(const KernelRequest& request, Map forward) {
+  const std::vector<KernelRow> rows = activations();
+  const auto row = std::ranges::find(rows, request.node.op, &KernelRow::op);
+  MG_CHECK_MSG(row != rows.end(), request.node.op);
+  MG_TRY(NodeKernels kernels, row->make(request));
+  kernels.forward = {mapping_forward<float, float>(request, forward)};
+  return kernels;
 }
 
 }  // namespace mangrove::portable

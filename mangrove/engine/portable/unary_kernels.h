@@ -10,20 +10,28 @@ namespace mangrove::portable {
 /// What a derivative is computed from.
 enum class DerivativeOf { input, output };
 
-/// y[i] = f(x[i]); y may lie where x does if both have one type.
-template <class X, class Y, class F>
-Step unary_forward(const KernelRequest& request, F f) {
+/// map(elements, x, y), for ranges that threads share; y may lie where x does if both have one type.
+template <class X, class Y, class Map>
+Step mapping_forward(const KernelRequest& request, Map map) {
   const std::int64_t elements = request.outputs[0].shape.elements();
   Step step = make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
-                        [elements, f, threads = request.threads](const Buffers& buffers) {
+                        [elements, map, threads = request.threads](const Buffers& buffers) {
                           const X* x = buffers.as<const X>(0);
                           Y* y = buffers.as<Y>(1);
                           in_ranges(elements, threads, [&](std::int64_t first, std::int64_t last) {
-                            for (std::int64_t i = first; i < last; ++i) y[i] = f(x[i]);
+                            map(last - first, x + first, y + first);
                           });
                         });
   if (std::is_same_v<X, Y>) step.in_place = {0, 1};
   return step;
+}
+
+/// y[i] = f(x[i])
+template <class X, class Y, class F>
+Step unary_forward(const KernelRequest& request, F f) {
+  return mapping_forward<X, Y>(request, [f](std::int64_t elements, const X* x, Y* y) {
+    for (std::int64_t i = 0; i < elements; ++i) y[i] = f(x[i]);
+  });
 }
 
 /// The kernels of y = f.value(x), whose derivative is f.derivative(x or y), as f.derivative_of() says.

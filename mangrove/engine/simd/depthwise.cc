@@ -10,42 +10,41 @@
 namespace mangrove::simd {
 namespace {
 
-void clear(std::int64_t count, float* to) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] = 0;  // a call of memset takes longer than most rows
-}
-
 /// A plane of the input with zeros around it, its columns sorted by what they leave when divided by the stride: the
 /// elements that a tap reads of a row of positions then lie next to each other.
 struct PaddedPlane {
+  /// Columns of the input, `stride` apart, and where they go in a row.
+  struct Part {
+    std::int64_t to, column, count;
+  };
+
   explicit PaddedPlane(const Window& window)
       : w(window),
         rows((w.output[0] - 1) * w.strides[0] + w.extent(0)),
         part(w.output[1] + (w.extent(1) - 1) / w.strides[1] + kMaxLanes),
-        parts(std::min(w.strides[1], w.extent(1))),  // no tap reads the others
-        row(part * parts) {}
+        row(part * std::min(w.strides[1], w.extent(1))) {  // no tap reads the other columns
+    for (std::int64_t p = 0; p * part < row; ++p) {        // element j of a part is column j * stride + p - padding
+      const std::int64_t begin = std::min(part, ceil_div(w.pads_begin[1] - p, w.strides[1]));
+      const std::int64_t columns = std::min(part - kMaxLanes, ceil_div(w.input[1] + w.pads_begin[1] - p, w.strides[1]));
+      parts.push_back(
+          {p * part + begin, begin * w.strides[1] + p - w.pads_begin[1], std::max<std::int64_t>(columns - begin, 0)});
+    }
+  }
 
   std::int64_t elements() const { return rows * row; }
+  void clear(float* to) const { std::fill_n(to, elements(), 0.0f); }
+  /// Where it was cleared before.
   void fill(const float* plane, float* to) const {
-    for (std::int64_t i = 0; i < rows; ++i, to += row) {
-      const std::int64_t from_row = i - w.pads_begin[0];
-      if (from_row < 0 || from_row >= w.input[0]) {
-        clear(row, to);
-        continue;
-      }
-      const float* from = plane + from_row * w.input[1];
-      for (std::int64_t p = 0; p < parts; ++p) {  // element j of a part is column j * stride + p - padding
-        const std::int64_t begin = std::min(part, ceil_div(w.pads_begin[1] - p, w.strides[1]));
-        const std::int64_t columns =
-            std::min(part - kMaxLanes, ceil_div(w.input[1] + w.pads_begin[1] - p, w.strides[1]));
-        const std::int64_t end = std::max(begin, columns);
-        float* into = to + p * part;
-        clear(begin, into);
-        clear(part - end, into + end);
-        const float* first = from + p - w.pads_begin[1];
+    const std::int64_t first = std::max<std::int64_t>(w.pads_begin[0], 0);
+    const std::int64_t last = std::min(rows, w.input[0] + w.pads_begin[0]);
+    for (std::int64_t i = first; i < last; ++i) {
+      const float* from = plane + (i - w.pads_begin[0]) * w.input[1];
+      for (const Part& of : parts) {
+        float* into = to + i * row + of.to;
         if (w.strides[1] == 1) {
-          copy(first + begin, end - begin, into + begin);
+          copy(from + of.column, of.count, into);
         } else {
-          for (std::int64_t j = begin; j < end; ++j) into[j] = first[j * w.strides[1]];
+          for (std::int64_t j = 0; j < of.count; ++j) into[j] = from[of.column + j * w.strides[1]];
         }
       }
     }
@@ -65,7 +64,8 @@ struct PaddedPlane {
   }
 
   const Window& w;
-  const std::int64_t rows, part, parts, row;
+  const std::int64_t rows, part, row;
+  std::vector<Part> parts;
 };
 
 /// A plane of the output with zeros around it, as far as the taps of the transpose reach.
@@ -142,6 +142,7 @@ void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, 
                [&](std::int64_t first, std::int64_t last, float* scratch) {
                  const std::vector<const float*> starts = padded.starts(scratch);
                  const DepthwiseRows rows = padded.positions(starts);
+                 padded.clear(scratch);
                  for (std::int64_t i = first; i < last; ++i) {
                    const std::int64_t channel = i % g.output_channels;
                    const std::int64_t from = i / g.output_channels * g.input_channels + channel / outputs;
@@ -224,6 +225,7 @@ void depthwise_correlate(const ConvolutionGrids& c, int threads, const float* x,
                  float* results = scratch + padded.elements();
                  const std::vector<const float*> starts = padded.starts(scratch);
                  const DepthwiseRows positions = padded.positions(starts);
+                 padded.clear(scratch);
                  std::fill_n(results, rows * row, 0.0f);  // the zeros behind the rows stay
                  for (std::int64_t channel = first; channel < last; ++channel) {
                    for (std::int64_t image = 0; image < g.batch; ++image) {

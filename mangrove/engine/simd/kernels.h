@@ -10,6 +10,9 @@ Result<NodeKernels> make_convolution(const KernelRequest& request);
 /// Clip, each of which may be missing.
 bool convolution_fuses(const KernelRequest& request);
 
+Result<NodeKernels> make_sigmoid(const KernelRequest& request);
+Result<NodeKernels> make_tanh(const KernelRequest& request);
+
 /// Gemm and MatMul of floats.
 Result<NodeKernels> make_gemm(const KernelRequest& request);
 Result<NodeKernels> make_matmul(const KernelRequest& request);

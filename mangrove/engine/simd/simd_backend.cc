@@ -27,6 +27,8 @@ constexpr std::array kSimdRows{
     SimdRow{"LSTM", simd::make_recurrent, nullptr},
     SimdRow{"MatMul", simd::make_matmul, nullptr},
     SimdRow{"RNN", simd::make_recurrent, nullptr},
+    SimdRow{"Sigmoid", simd::make_sigmoid, nullptr},
+    SimdRow{"Tanh", simd::make_tanh, nullptr},
 };
 
 const SimdRow* find_simd_row(std::string_view op) {
