@@ -23,10 +23,23 @@ struct ProductSize {
   std::int64_t m, n, k;
 };
 
-/// A call of memcpy takes longer than most copies of a row.
+/// For short rows, for which a call of memcpy or memset takes longer than its work. The last four elements of a row are
+/// handled together, whether some of them were already or not.
 inline void copy(const float* from, std::int64_t count, float* to) {
-  for (; count >= 4; count -= 4, from += 4, to += 4) std::memcpy(to, from, 16);
-  for (; count > 0; --count) *to++ = *from++;
+  if (count < 4) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  for (std::int64_t i = 0; i + 4 < count; i += 4) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + count - 4, from + count - 4, 16);
+}
+inline void clear(std::int64_t count, float* to) {
+  if (count < 4) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = 0;
+    return;
+  }
+  for (std::int64_t i = 0; i + 4 < count; i += 4) std::memset(to + i, 0, 16);
+  std::memset(to + count - 4, 0, 16);
 }
 
 /// Rows [first, last) of a, columns [first, last) of b.
@@ -81,7 +94,7 @@ void finish_block(const Factors& factors, const Block& block, std::span<const st
 ///   const float* rows(row, rows, k, depth, float* scratch)    packed [depth, rows], in the scratch space or elsewhere
 ///   void pack_panel(column, columns, k, depth, float* packed) as [depth, tile columns], zeros behind the last column
 ///   float* row(row)                                           of y
-///   std::int64_t offset(column)                               in a row of y; rises with the column
+///   void offsets(column, std::span<std::int64_t> to)          of columns from this one on, in a row of y; they rise
 ///   bool adds()                                               to what is in y
 ///   void finish(row, offset, count)                           these results are complete
 template <class Factors>
@@ -93,8 +106,7 @@ void multiply_block(const Factors& factors, const Block& block, std::int64_t dep
   std::array<std::int64_t, kWidth> every_offset;
   const std::int64_t width = block.last_column - block.first_column;
   const auto offsets = std::span(every_offset).first(static_cast<std::size_t>(width));
-  for (std::int64_t j = 0; j < width; ++j)
-    offsets[static_cast<std::size_t>(j)] = factors.offset(block.first_column + j);
+  factors.offsets(block.first_column, offsets);
   const auto columns_at = [&](std::int64_t j) { return std::min<std::int64_t>(kernels.columns, width - j); };
 
   std::int64_t k = 0;

@@ -1,6 +1,7 @@
 #include "mangrove/engine/simd/convolution.h"
 
 #include <array>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -64,8 +65,8 @@ class Gathering {
       const std::int64_t row = run.row * grid_.step[0] + tap.row;
       if (row < 0 || row >= grid_.source_rows) continue;
       const std::int64_t column = run.column * grid_.step[1] + tap.column;
-      const std::int64_t begin = ceil_div(-column, grid_.step[1]);
-      const std::int64_t end = std::min(run.count, ceil_div(grid_.source_columns - column, grid_.step[1]));
+      const std::int64_t begin = steps(-column);
+      const std::int64_t end = std::min(run.count, steps(grid_.source_columns - column));
       if (begin >= end) continue;
       segments_[segment_count++] = {
           run.at + begin, end - begin,
@@ -73,8 +74,10 @@ class Gathering {
       covered += end - begin;
     }
     const auto segments = std::span(segments_).first(segment_count);
+    if (segment_count == 1 && covered == count_ && grid_.step[1] == 1)
+      return copy_rows(channels, source + first * plane_ + segments_[0].from, to, stride);
     for (std::int64_t c = 0; c < channels; ++c, to += stride) {
-      if (covered < count_) std::fill_n(to, count_, 0.0f);
+      if (covered < count_) clear(count_, to);
       const float* plane = source + (first + c) * plane_;
       if (grid_.step[1] == 1) {
         for (const Segment& s : segments) copy(plane + s.from, s.count, to + s.to);
@@ -87,6 +90,22 @@ class Gathering {
   }
 
  private:
+  /// Rows of count_ elements, which lie next to each other.
+  void copy_rows(std::int64_t channels, const float* from, float* to, std::int64_t stride) const {
+    if (count_ == stride && count_ == 16) return copy_rows_of<16>(channels, from, to);
+    if (count_ == stride && count_ == 12) return copy_rows_of<12>(channels, from, to);
+    for (std::int64_t c = 0; c < channels; ++c) copy(from + c * plane_, count_, to + c * stride);
+  }
+  /// As wide as a tile of a product: the compiler knows how much it copies.
+  template <std::size_t width>
+  void copy_rows_of(std::int64_t channels, const float* from, float* to) const {
+    for (std::int64_t c = 0; c < channels; ++c, to += width) std::memcpy(to, from + c * plane_, width * sizeof(float));
+  }
+  /// ceil_div by the step; most steps are 1, and a division takes long.
+  std::int64_t steps(std::int64_t columns) const {
+    return grid_.step[1] == 1 ? std::max<std::int64_t>(columns, 0) : ceil_div(columns, grid_.step[1]);
+  }
+
   const Grid& grid_;
   const std::int64_t image_stride_, plane_;
   std::int64_t count_ = 0;
@@ -127,10 +146,15 @@ struct ConvolutionFactors {
     }
   }
   float* row(std::int64_t row) const { return y + row * result.plane; }
-  std::int64_t offset(std::int64_t position) const {
-    const std::int64_t in_image = position % grid.positions();
-    return position / grid.positions() * result.image_stride + grid.first + in_image / grid.columns * grid.row_step +
-           in_image % grid.columns * grid.column_step;
+  void offsets(std::int64_t position, std::span<std::int64_t> to) const {
+    for_each_run(grid, position, static_cast<std::int64_t>(to.size()), [&](const Run& run) {
+      std::int64_t offset =
+          run.image * result.image_stride + grid.first + run.row * grid.row_step + run.column * grid.column_step;
+      for (std::int64_t& one : to.subspan(static_cast<std::size_t>(run.at), static_cast<std::size_t>(run.count))) {
+        one = offset;
+        offset += grid.column_step;
+      }
+    });
   }
   bool adds() const { return false; }
   void finish(std::int64_t channel, std::int64_t offset, std::int64_t count) const {

@@ -1,5 +1,7 @@
 #include "mangrove/engine/simd/matrix_product.h"
 
+#include <numeric>
+
 #include "mangrove/engine/simd/blocked_product.h"
 
 namespace mangrove::simd {
@@ -36,7 +38,7 @@ struct MatrixFactors {
     }
   }
   float* row(std::int64_t row) const { return y + row * y_stride; }
-  std::int64_t offset(std::int64_t column) const { return column; }
+  void offsets(std::int64_t column, std::span<std::int64_t> to) const { std::iota(to.begin(), to.end(), column); }
   bool adds() const { return true; }
   void finish(std::int64_t, std::int64_t, std::int64_t) const {}
 };
