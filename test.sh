@@ -4,13 +4,15 @@
 # threads under ThreadSanitizer. Tests that were skipped are listed at the end.
 #
 #   ./test.sh            # check release asan-short tsan-short
-#   ./test.sh tsan       # only that one of: check release package container arm64 asan-short asan tsan-short tsan
+#   ./test.sh tsan       # only that one of: check release package package-arm64 container arm64 asan-short asan
+#                        #   tsan-short tsan
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
-# them. package makes the Debian packages and installs them in a fresh Debian 12. container makes an image of them, and
-# runs a coordinator and five nodes in containers. Both need root. arm64 builds for 64-bit Arm, and runs the tests of the
-# modules that compute, compress, read and send under emulation.
+# them. package makes the Debian packages and installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm,
+# under emulation. container makes an image of the packages, and runs a coordinator and five nodes in containers. These
+# three need root. arm64 builds for 64-bit Arm, and runs the tests of the modules that compute, compress, read and send
+# under emulation.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -46,6 +48,7 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 
 run_release() { build_and_test release ""; }
 run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release; }
+run_package_arm64() { echo "== package-arm64 ==" && scripts/package.sh arm64 && tests/deploy/package.sh build/arm64; }
 run_container() { echo "== container ==" && scripts/package.sh && tests/deploy/container.sh; }
 
 run_arm64() {
@@ -74,13 +77,15 @@ for one; do
     check) echo "== check ==" && scripts/check.sh ;;
     release) run_release ;;
     package) run_package ;;
+    package-arm64) run_package_arm64 ;;
     container) run_container ;;
     arm64) run_arm64 ;;
     asan-short) run_asan ;;
     asan) run_asan train cluster cli exits privacy job fuzz ;;
     tsan-short) run_tsan base data net cluster ;;
     tsan) run_tsan base data net cluster train infer ;;
-    *) echo "test.sh: unknown '$one': expected check, release, package, container, arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
+    *) echo "test.sh: unknown '$one': expected check, release, package, package-arm64, container, arm64, asan-short," \
+      "asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
 if [ -s "$skipped" ]; then

@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
 # Installs the packages of scripts/package.sh in a fresh Debian 12, uses them there, upgrades, removes and purges them.
-# Root only: it makes a root file system with debootstrap and mounts /proc in it.
+# Root only: it makes a root file system with debootstrap and mounts /proc in it. Packages for arm64 are tried on another
+# machine too: its kernel is told to start the programs for arm64 with the emulator qemu, which knows the instructions of a
+# Cortex-A53.
 #
 #   tests/deploy/package.sh build/release    # the folder of the packages
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: package.sh FOLDER" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "package.sh: only root can make a root file system" >&2; exit 1; }
 package=$(echo "$1"/mangrove_*.deb)
+[ -e "$package" ] || { echo "package.sh: $package is missing: expected the packages of scripts/package.sh" >&2; exit 1; }
 simulator=$(echo "$1"/mangrove-sim_*.deb)
+architecture=$(dpkg-deb --field "$package" Architecture)
 worlds=$(dirname -- "${BASH_SOURCE[0]}")/../../examples/worlds
 address=127.0.0.1:17070
 work=$(mktemp -d)
 root=$work/root
+formats=/proc/sys/fs/binfmt_misc  # where the kernel is told how it starts programs that are not its own
+formats_mounted="" emulator_registered=""
+looks=150  # for the text that a service writes when it is ready
 clean() {
   for job in $(jobs -p); do
     kill "$job" 2> /dev/null || true
@@ -19,17 +26,34 @@ clean() {
   done
   for mount in dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
   rm -rf --one-file-system "$work"
+  [ -z "$emulator_registered" ] || echo -1 > "$formats/qemu-aarch64"
+  [ -z "$formats_mounted" ] || umount "$formats"
 }
 trap clean EXIT
 enter=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C
   ${http_proxy:+http_proxy="$http_proxy"})
-enter_as_service=("${enter[@]}" setpriv --reuid mangrove --regid mangrove --clear-groups env HOME=/var/lib/mangrove)
 inside() { "${enter[@]}" "$@"; }
 fail() { echo "package.sh: $*" >&2; exit 1; }
 step() { echo "-- $*"; }
 
+if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
+  step "an emulator of $architecture"
+  [ "$architecture" = arm64 ] || fail "$package is for $architecture: expected this machine's architecture, or arm64"
+  if [ ! -e "$formats/register" ]; then
+    mount -t binfmt_misc binfmt_misc "$formats" || fail "$formats cannot be mounted: the kernel cannot start an emulator"
+    formats_mounted=yes
+  fi
+  if [ ! -e "$formats/qemu-aarch64" ]; then
+    cat /usr/lib/binfmt.d/qemu-aarch64.conf > "$formats/register" || fail "$formats/register: the kernel takes no emulator"
+    emulator_registered=yes
+  fi
+  enter+=(QEMU_CPU=cortex-a53)
+  looks=3000  # everything takes 10 to 20 times as long
+fi
+enter_as_service=("${enter[@]}" setpriv --reuid mangrove --regid mangrove --clear-groups env HOME=/var/lib/mangrove)
+
 step "a fresh Debian 12"
-debootstrap --variant=minbase bookworm "$root" > "$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
+debootstrap --arch="$architecture" --variant=minbase bookworm "$root" > "$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 
@@ -60,9 +84,10 @@ start() {  # UNIT LOG: sets $started
   "${enter_as_service[@]}" "${command[@]}" > "$2" 2>&1 &
   started=$!
 }
-wait_for() {  # FILE TEXT: until the service has said so
-  for _ in $(seq 150); do
+wait_for() {  # FILE TEXT: until the service that was started last has said so
+  for _ in $(seq "$looks"); do
     grep -q "$2" "$1" && return
+    kill -0 "$started" 2> /dev/null || break
     sleep 0.2  # between two looks
   done
   cat "$1" >&2
