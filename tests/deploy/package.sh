@@ -12,12 +12,13 @@ package=$(echo "$1"/mangrove_*.deb)
 [ -e "$package" ] || { echo "package.sh: $package is missing: expected the packages of scripts/package.sh" >&2; exit 1; }
 simulator=$(echo "$1"/mangrove-sim_*.deb)
 architecture=$(dpkg-deb --field "$package" Architecture)
-worlds=$(dirname -- "${BASH_SOURCE[0]}")/../../examples/worlds
+here=$(dirname -- "${BASH_SOURCE[0]}")
+worlds=$here/../../examples/worlds
+# shellcheck source=/dev/null
+. "$here/emulator.sh"
 address=127.0.0.1:17070
 work=$(mktemp -d)
 root=$work/root
-formats=/proc/sys/fs/binfmt_misc  # where the kernel is told how it starts programs that are not its own
-formats_mounted="" emulator_registered=""
 looks=150  # for the text that a service writes when it is ready
 clean() {
   for job in $(jobs -p); do
@@ -26,8 +27,7 @@ clean() {
   done
   for mount in dev proc; do mountpoint -q "$root/$mount" && umount "$root/$mount"; done
   rm -rf --one-file-system "$work"
-  [ -z "$emulator_registered" ] || echo -1 > "$formats/qemu-aarch64"
-  [ -z "$formats_mounted" ] || umount "$formats"
+  end_emulator
 }
 trap clean EXIT
 enter=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C
@@ -39,14 +39,7 @@ step() { echo "-- $*"; }
 if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
   step "an emulator of $architecture"
   [ "$architecture" = arm64 ] || fail "$package is for $architecture: expected this machine's architecture, or arm64"
-  if [ ! -e "$formats/register" ]; then
-    mount -t binfmt_misc binfmt_misc "$formats" || fail "$formats cannot be mounted: the kernel cannot start an emulator"
-    formats_mounted=yes
-  fi
-  if [ ! -e "$formats/qemu-aarch64" ]; then
-    cat /usr/lib/binfmt.d/qemu-aarch64.conf > "$formats/register" || fail "$formats/register: the kernel takes no emulator"
-    emulator_registered=yes
-  fi
+  begin_emulator
   enter+=(QEMU_CPU=cortex-a53)
   looks=3000  # everything takes 10 to 20 times as long
 fi
