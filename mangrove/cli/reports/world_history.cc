@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostPurposes = 16;
 constexpr std::size_t kMostFaults = 200;
 constexpr std::size_t kMostRows = 40;  // devices in the picture of faults
-constexpr double kWidth = 980, kLabel = 110, kRow = 22, kBar = 14;
+constexpr double kWorldWidth = 980, kLabel = 110, kRow = 22, kBar = 14;
 
 struct FaultStyle {
   std::string_view kind;
@@ -70,7 +70,7 @@ void WorldHistory::take(const nlohmann::json& line) {
 std::string WorldHistory::fault_picture() const {
   std::vector<std::string> nodes;
   std::string svg;
-  const auto across = [&](double time) { return kLabel + time / std::max(last_, 1e-9) * (kWidth - kLabel); };
+  const auto across = [&](double time) { return kLabel + time / std::max(last_, 1e-9) * (kWorldWidth - kLabel); };
   for (const Fault& fault : faults_) {
     auto row = std::ranges::find(nodes, fault.node);
     if (row == nodes.end()) {
@@ -93,7 +93,7 @@ std::string WorldHistory::fault_picture() const {
     if (at <= last_)
       svg +=
           fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g} s</text>)", across(at), bottom + 12, at);
-  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="faults over time">{}</svg>)", kWidth,
+  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="faults over time">{}</svg>)", kWorldWidth,
                      bottom + 18, svg) +
          "\n";
 }
