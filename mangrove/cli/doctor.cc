@@ -11,15 +11,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/format.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
+#include "mangrove/cli/board.h"
 #include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/user_config.h"
 #include "mangrove/cluster/discovery.h"
@@ -45,43 +44,13 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The value of the first line "NAME : value" of a file under /proc.
-std::string proc_value(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with(name) || colon == std::string::npos) continue;
-    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? "" : line.substr(value);
-  }
-  return "";
-}
-
-std::string file_or_empty(const fs::path& path) {
-  const Result<std::string> text = read_file(path);
-  return text.ok() ? *text : "";
-}
-
-/// Of those that kernels are written for.
-std::string instruction_sets(const std::string& cpuinfo) {
-  std::string flags = proc_value(cpuinfo, "flags");            // x86
-  if (flags.empty()) flags = proc_value(cpuinfo, "Features");  // ARM
-  std::istringstream words(flags);
-  std::vector<std::string> found;
-  constexpr std::array<std::string_view, 9> kKnown = {"sse4_1", "avx",   "avx2",    "fma",    "avx512f",
-                                                      "neon",   "asimd", "asimdhp", "asimddp"};
-  for (std::string word; words >> word;)
-    if (std::find(kKnown.begin(), kKnown.end(), word) != kKnown.end()) found.push_back(word);
-  return found.empty() ? "no vector instructions that are known" : joined(found);
-}
-
 void examine_processor(Findings& findings) {
-  const std::string cpuinfo = file_or_empty("/proc/cpuinfo");
+  const Board board = read_board();
   const cluster::Host host = cluster::describe_host();
-  std::string model = proc_value(cpuinfo, "model name");
-  if (model.empty()) model = proc_value(cpuinfo, "Model");
-  findings.push_back({"processor", "model", State::good, (model.empty() ? "unknown" : model), ""});
-  findings.push_back({"processor", "instructions", State::good, instruction_sets(cpuinfo), ""});
+  findings.push_back(
+      {"processor", "model", State::good, board.processor.value_or(board.model.value_or("unknown")), ""});
+  findings.push_back({"processor", "instructions", State::good,
+                      board.features.empty() ? "no vector instructions that are known" : joined(board.features), ""});
   const int all = machine_cores();
   const bool is_limited = host.cores < all;
   findings.push_back({"processor", "cores", State::good,
