@@ -28,6 +28,7 @@ using Simulate = Status (*)(const cluster::JobSpec&, const sim::World&, sim::Sim
 /// What every command is given, and where the chosen one leaves what main() has to do.
 struct CommandContext {
   std::vector<std::string> arguments;  // of this process; the first is the program
+  std::string version;                 // of the program
   std::stop_token stop;
   OutputOptions output;
   std::function<Status()> action;

@@ -108,6 +108,7 @@ int run_program(const std::vector<std::string>& arguments, const Program& progra
   Interrupt interrupt;
   CommandContext context;
   context.arguments = arguments;
+  context.version = program.version;
   context.simulate = program.simulate;
   context.stop = interrupt.token();
 

@@ -26,6 +26,7 @@ RUNS = [
     ["infer", *NETWORK, "--local", "2", "--strategy", "single", "--run-dir", "single"],
     ["infer", "--tiers", str(ROOT / "tests" / "data" / "tiers.yaml"), "--data", "glyphs", "--limit", "200", "--run-dir", "tiers"],
     ["quantize", "run/model.onnx", "--calibrate", "glyphs", "--samples", "32", "-o", "int8.onnx"],
+    ["bench", "--seconds", "4", "--output", "bench.json"],
     ["profile", "lenet", "--output", "lenet.yaml"],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml")],
     ["sim", str(WORLDS / "boards.yaml"), str(WORLDS / "job.yaml"), "--limit", "256", "--run-dir", "sim"],
