@@ -137,7 +137,7 @@ Keys EvalSettings::keys() {
   keys.begin_group("This process");
   keys.add("batch", batch, "images in one forward pass", batch_range());
   keys.add("threads", threads, "threads for the kernels", kThreads);
-  keys.add("backend", backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("backend", backend, "kernels: onednn, simd or portable; default: the fastest of this build");
   return keys;
 }
 

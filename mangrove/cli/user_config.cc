@@ -25,7 +25,7 @@ Keys UserConfig::keys() {
   keys.add("coordinator", coordinator, "HOST:PORT of a running cluster");
   keys.add("identity", identity, "PEM file with the key, certificate and authority to show to it");
   keys.add("data_dir", data_dir, "folder of the data sets");
-  keys.add("backend", backend, "kernels: onednn or portable");
+  keys.add("backend", backend, "kernels: onednn, simd or portable");
   keys.add("threads", threads, "threads for the kernels", or_zero(kThreads));
   return keys;
 }

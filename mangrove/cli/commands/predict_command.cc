@@ -118,7 +118,7 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("This process");
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
   keys.begin_group("Output");
   keys.add("labels", state->labels, "text file with one class name per line; default: the model's class names");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");

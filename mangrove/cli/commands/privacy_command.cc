@@ -276,7 +276,7 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
   keys.add("seed", state->seed, "random seed of the decoders, the noise and the order of images", seed_range());
   keys.begin_group("This process");
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->options.backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("backend", state->options.backend, "kernels: onednn, simd or portable; default: the fastest of this build");
   keys.begin_group("Output");
   keys.add("grid", state->grid, "PNG file to write, with images and below them a row of reconstructions per setting");
   add_flags(*command, keys, state->overrides);

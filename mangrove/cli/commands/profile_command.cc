@@ -43,7 +43,7 @@ struct ProfileState {
     keys.add("train", options.training, "measure the backward pass too, for training");
     keys.add_seconds("seconds", options.seconds, "measure for about this long");
     keys.add("threads", threads, "threads for the kernels", kThreads);
-    keys.add("backend", options.backend, "kernels: onednn or portable; default: the fastest of this build");
+    keys.add("backend", options.backend, "kernels: onednn, simd or portable; default: the fastest of this build");
     keys.begin_group("Kept profiles");
     keys.add("data_dir", data_dir,
              "folder of the data sets, in whose subfolder `profiles` a copy is kept; default: $MANGROVE_DATA, or else "

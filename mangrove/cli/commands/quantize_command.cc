@@ -163,7 +163,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
            limit_range());
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
   add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);
   command->footer(

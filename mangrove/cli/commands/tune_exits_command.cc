@@ -203,7 +203,7 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("This process");
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
   keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
   add_flags(*command, keys, state->overrides);
