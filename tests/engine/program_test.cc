@@ -407,6 +407,45 @@ TEST(Program, DescribesStepsChoicesAndMemory) {
   }
 }
 
+TEST(Program, ComputesWithValuesWithoutElements) {
+  const auto axes = [](std::vector<std::int64_t> values) {
+    return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
+  };
+  const Graph graph = GraphSketch(DType::f32)
+                          .input("x", {kBatch, 3, 4})
+                          .parameter("b", {4})
+                          .constant("start", axes({0}))
+                          .constant("end", axes({0}))
+                          .constant("axis", axes({1}))
+                          .node("Slice", {"x", "start", "end", "axis"}, "none")
+                          .node("Add", {"none", "b"}, "sum")
+                          .node("ReduceMean", {"sum"}, "y", {{"axes", std::vector<std::int64_t>{2}}})
+                          .create({"y"});
+  for (const std::string& backend : all_backends()) {
+    SCOPED_TRACE(backend);
+    const auto execution = execute(compile(graph, training(backend, 2)));
+    const auto results = run_training_step(*execution, 3);
+    EXPECT_EQ(results.at("y").shape(), Shape({2, 0, 1}));
+    for (const float of_nothing : results.at("db").as<float>()) EXPECT_EQ(of_nothing, 0);
+  }
+}
+
+// Some exporters write them, and no kernel reads them.
+TEST(Program, TakesFastRecurrentKernelsWhereLengthsAreGiven) {
+  const Graph graph = GraphSketch(DType::f32)
+                          .input("x", {5, kBatch, 3})
+                          .parameter("w", {1, 16, 3})
+                          .parameter("r", {1, 16, 4})
+                          .constant("lengths", Tensor::of<std::int32_t>(Shape{2}, {5, 5}))
+                          .node("LSTM", {"x", "w", "r", "", "lengths"}, "y", {{"hidden_size", std::int64_t{4}}})
+                          .create({"y"});
+  for (const std::string backend : {"onednn", "simd"}) {
+    if (std::ranges::find(backend_names(), backend) == backend_names().end()) continue;  // not of this build
+    const std::string trace = compile(graph, training(backend, 2))->describe();
+    EXPECT_EQ(trace.find("is portable"), std::string::npos) << trace;
+  }
+}
+
 TEST(Execution, RefusesValuesOfAnotherShapeTypeOrName) {
   const auto execution = execute(compile(tiny_lenet(DType::f32), {.batch = 2}));
   EXPECT_EQ(execution->set_input("x", Tensor(DType::f32, {1, 1, 14, 14})).code(), Code::invalid_argument);

@@ -55,30 +55,38 @@ Step binary_gradient(const KernelRequest& request, std::size_t k, Reads reads, S
   const std::int64_t elements = request.inputs[k].shape.elements();
   // the gradient has its own strides: those of input k
   const BroadcastRows rows({request.inputs[0].shape, request.inputs[1].shape, request.inputs[k].shape}, output);
-  return make_step(
-      request, k == 0 ? "backward a" : "backward b", std::move(operands),
-      [=, threads = request.threads](const Buffers& buffers) {
-        static constexpr A kNoA{};
-        static constexpr B kNoB{};
-        T* diff = buffers.as<T>(1);
-        std::fill_n(diff, elements, T(0));
-        rows.for_each_part_adding_to(2, threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
-          const A* dy = buffers.as<const A>(0) + to;
-          const A* a = reads.a ? buffers.as<const A>(at_a) + from[0] : &kNoA;
-          const B* b = reads.b ? buffers.as<const B>(at_b) + from[1] : &kNoB;
-          T* sum = diff + from[2];
-          const std::int64_t stride_a = reads.a ? rows.stride(0) : 0, stride_b = reads.b ? rows.stride(1) : 0;
-          with_constant_strides(stride_a, stride_b, [&](auto along_a, auto along_b) {
-            if (rows.stride(2) == 1) {
-              for (std::int64_t i = 0; i < count; ++i) sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
-            } else {
-              T total = 0;
-              for (std::int64_t i = 0; i < count; ++i) total += slope(dy[i], a[i * along_a], b[i * along_b]);
-              *sum += total;
-            }
-          });
-        });
-      });
+  const bool is_whole = elements == output.elements();  // each element is added to once
+  return make_step(request, k == 0 ? "backward a" : "backward b", std::move(operands),
+                   [=, threads = request.threads](const Buffers& buffers) {
+                     static constexpr A kNoA{};
+                     static constexpr B kNoB{};
+                     T* diff = buffers.as<T>(1);
+                     std::fill_n(diff, elements, T(0));
+                     const auto add_part = [&](std::int64_t to, const auto& from, std::int64_t count) {
+                       const A* dy = buffers.as<const A>(0) + to;
+                       const A* a = reads.a ? buffers.as<const A>(at_a) + from[0] : &kNoA;
+                       const B* b = reads.b ? buffers.as<const B>(at_b) + from[1] : &kNoB;
+                       T* sum = diff + from[2];
+                       const std::int64_t stride_a = reads.a ? rows.stride(0) : 0,
+                                          stride_b = reads.b ? rows.stride(1) : 0;
+                       with_constant_strides(stride_a, stride_b, [&](auto along_a, auto along_b) {
+                         if (rows.stride(2) == 1) {
+                           for (std::int64_t i = 0; i < count; ++i)
+                             sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
+                         } else {
+                           T total = 0;
+                           for (std::int64_t i = 0; i < count; ++i)
+                             total += slope(dy[i], a[i * along_a], b[i * along_b]);
+                           *sum += total;
+                         }
+                       });
+                     };
+                     if (is_whole) {
+                       rows.for_each_part(threads, add_part);
+                     } else {
+                       rows.for_each_part_adding_to(2, threads, add_part);
+                     }
+                   });
 }
 
 /// The kernels of F: value(a, b), to_a(dy, a, b) and to_b(dy, a, b), which read what kForA and kForB say.

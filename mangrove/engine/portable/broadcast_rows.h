@@ -63,6 +63,7 @@ class BroadcastRows {
   template <class Visit>
   void for_each_part_adding_to(std::size_t k, int threads, Visit visit) const {
     const std::int64_t rows = this->rows();
+    if (rows * length_ == 0) return;
     const auto shared = std::find_if(outer_.begin(), outer_.end(), [k](const Dim& dim) { return dim.strides[k] != 0; });
     if (shared == outer_.end()) {  // all rows meet the same elements
       in_ranges(length_, rows, strides_[k] == 0 ? 1 : threads, [&](std::int64_t first, std::int64_t last) {

@@ -198,7 +198,7 @@ void finish(std::int64_t count, float bias, const float* HWY_RESTRICT residual, 
 /// y[i] = f(x[i]), and NaN where x[i] is, which Highway's functions do not promise; y may be x.
 template <class Function>
 void map(std::int64_t count, const float* x, float* y, const Function& f) {
-  const auto keep_nan = [&](Vector v) { return hn::IfThenElse(hn::IsNaN(v), v, f(v)); };
+  const auto keep_nan = [&](Vector v) HWY_ATTR { return hn::IfThenElse(hn::IsNaN(v), v, f(v)); };
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(keep_nan(hn::LoadU(kFloats, x + i)), kFloats, y + i);
   if (i == count) return;
@@ -210,14 +210,14 @@ void map(std::int64_t count, const float* x, float* y, const Function& f) {
 
 void sigmoid(std::int64_t count, const float* x, float* y) {
   const Vector one = hn::Set(kFloats, 1.0f), most = hn::Set(kFloats, 87.0f);  // whose exponential is a float
-  map(count, x, y, [&](Vector v) {
+  map(count, x, y, [&](Vector v) HWY_ATTR {
     const Vector exponent = hn::Clamp(hn::Neg(v), hn::Neg(most), most);
     return hn::Div(one, hn::Add(one, hn::Exp(kFloats, exponent)));
   });
 }
 
 void tanh(std::int64_t count, const float* x, float* y) {
-  map(count, x, y, [](Vector v) { return hn::Tanh(kFloats, v); });
+  map(count, x, y, [](Vector v) HWY_ATTR { return hn::Tanh(kFloats, v); });
 }
 
 template <int... rows>

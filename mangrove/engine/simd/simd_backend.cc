@@ -50,8 +50,9 @@ class SimdBackend final : public Backend {
 
   bool supports(const KernelRequest& request) const override {
     if (find_simd_row(request.node.op) == nullptr || !std::ranges::all_of(request.outputs, is_floats)) return false;
-    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-      if (portable::has_input(request, i) && !is_floats(request.inputs[i])) return false;
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {  // those that are known (lengths, say) no step reads
+      const bool is_read = portable::has_input(request, i) && request.constants[i] == nullptr;
+      if (is_read && !is_floats(request.inputs[i])) return false;
     }
     return (request.epilogue.empty() || fuses(request)) && make_kernels(request).ok();
   }
