@@ -242,6 +242,8 @@ std::optional<std::vector<std::string>> throttling(const BoardState& before, con
   for (std::size_t i = 0; i < kReasons.size(); ++i)
     if ((since >> i & 1) != 0) found.emplace_back(kReasons[i]);
   if (now.is_cooled.value_or(false)) found.emplace_back("cooling");
+  const bool may_hide = bits_before >> kSinceStart != 0;  // what was so before is not told from what was so again
+  if (found.empty() && may_hide) return {};
   return found;
 }
 

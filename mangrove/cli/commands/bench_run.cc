@@ -265,7 +265,7 @@ std::vector<std::string> doubts(const Board& board, std::optional<double> load) 
   if (load && *load > kLoadOfAnIdleCore * board.usable_cores)
     notes.push_back(
         fmt::format("other work was running when this began (load average {:.2f}, {}): stop it and "
-                    "measure again",
+                    "measure again a minute later",
                     *load, format_things(board.cores, "core")));
   // with these two drivers the processor chooses its clock itself, and "powersave" does not keep it low
   const bool chooses_itself =

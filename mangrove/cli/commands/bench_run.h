@@ -26,7 +26,8 @@ struct BenchOptions {
 
 /// Measures this machine: a matrix product, a memory copy, and networks of the zoo with their initial weights on random
 /// samples, on one thread for two thirds of the time and then on several. Each thing has an equal share of what is left
-/// of that when it begins. What fails, or is too slow for its share, is left out with its reason.
+/// of that when it begins. What the engine refuses, or is too slow for its
+/// share, is left out with its reason.
 /// report: holds what is known of the machine and program, and gets the rest; when the run is cancelled, all that was
 /// measured until then.
 /// errors: cancelled (a stop was requested), those of `keep`.
