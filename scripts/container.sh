@@ -19,6 +19,7 @@ case ${1-} in
   --base) base=${2:?"expected the name of an image after --base"} ;;
   *) echo "container.sh: unknown '$1': expected arm64, or --base IMAGE" >&2; exit 2 ;;
 esac
+[ $# -le 2 ] || { echo "container.sh: unknown '$3': expected nothing after --base IMAGE" >&2; exit 2; }
 
 scripts/install-packages.sh container
 package=$(echo build/$preset/mangrove_*.deb)

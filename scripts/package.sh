@@ -7,6 +7,7 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 most_bytes=40000000  # of a program: a small board has little room
+[ $# -le 1 ] || { echo "package.sh: unknown '$2': expected arm64, or nothing" >&2; exit 2; }
 case ${1-} in
   "") preset=release ;;
   arm64) preset=arm64 ;;

@@ -11,6 +11,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 base=localhost/debian-arm64:12-slim
 work=$(mktemp -d)
 clean() {
+  set +e  # one failure must not leave the rest behind
   rm -rf "$work"
   end_emulator
 }

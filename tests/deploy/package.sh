@@ -21,6 +21,7 @@ work=$(mktemp -d)
 root=$work/root
 looks=150  # for the text that a service writes when it is ready
 clean() {
+  set +e  # one failure must not leave the rest behind
   for job in $(jobs -p); do
     kill "$job" 2> /dev/null || true
     wait "$job" || true
