@@ -408,7 +408,7 @@ TEST(Program, DescribesStepsChoicesAndMemory) {
 }
 
 TEST(Program, ComputesWithValuesWithoutElements) {
-  const auto axes = [](std::vector<std::int64_t> values) {
+  const auto axes = [](const std::vector<std::int64_t>& values) {
     return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
   };
   const Graph graph = GraphSketch(DType::f32)

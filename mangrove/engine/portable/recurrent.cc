@@ -354,6 +354,7 @@ Result<NodeKernels> make_recurrent_of(const KernelRequest& request, const CellMa
 
 std::vector<KernelRow> recurrent() {
   std::vector<KernelRow> rows;
+  rows.reserve(kRecurrentRows.size());
   for (const RecurrentRow& row : kRecurrentRows) rows.push_back({row.op, row.make});
   return rows;
 }
