@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "mangrove/base/process_cpu.h"
+#include "mangrove/base/temperature.h"
 #include "mangrove/base/utf8.h"
 #include "mangrove/job/machine.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostRead = 64 << 10;  // of a file
 constexpr std::size_t kLongestName = 200;    // of a processor, a board ...
-constexpr std::size_t kMostFolders = 1024;   // of thermal zones ...
+constexpr std::size_t kMostFolders = 1024;   // of cooling devices ...
 
 /// The start of a file; "" where it cannot be read.
 std::string start_of(const fs::path& path) {
@@ -173,18 +173,6 @@ std::optional<std::string> operating_system_name(const fs::path& root) {
   return {};
 }
 
-std::optional<double> hottest_zone(const fs::path& root) {
-  constexpr double kColdest = -50, kHottest = 150;  // zones without a sensor report other numbers
-  std::optional<double> found;
-  for (const fs::path& zone : folders(root / "sys/class/thermal", "thermal_zone")) {
-    const auto millidegrees = as_number<std::int64_t>(start_of(zone / "temp"));
-    if (!millidegrees) continue;
-    const double degrees = static_cast<double>(*millidegrees) / 1000;
-    if (degrees >= kColdest && degrees <= kHottest) found = std::max(found.value_or(kColdest), degrees);
-  }
-  return found;
-}
-
 /// In .../soc/soc:firmware/get_throttled of a Raspberry Pi; "soc" may have an address behind it.
 std::optional<std::uint32_t> firmware_throttling(const fs::path& root) {
   for (const fs::path& soc : folders(root / "sys/devices/platform", "soc"))
@@ -228,7 +216,9 @@ Board read_board(const fs::path& root) {
 }
 
 BoardState read_board_state(const fs::path& root) {
-  return {.temperature_c = hottest_zone(root), .firmware_bits = firmware_throttling(root), .is_cooled = cooling(root)};
+  return {.temperature_c = hottest_reading(temperature_sensors(root)),
+          .firmware_bits = firmware_throttling(root),
+          .is_cooled = cooling(root)};
 }
 
 std::optional<std::vector<std::string>> throttling(const BoardState& before, const BoardState& now) {

@@ -50,7 +50,7 @@ struct BoardState {
   std::optional<bool> is_cooled;               // the kernel lowers the clock because of the temperature
 };
 
-/// root: as of read_board.
+/// root: as in read_board.
 BoardState read_board_state(const fs::path& root = "/");
 
 /// Why the clock is lower now than it could be, or was since `before`, in no order that matters: under_voltage,

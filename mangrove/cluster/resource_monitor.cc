@@ -10,6 +10,7 @@
 
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
+#include "mangrove/base/temperature.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -50,12 +51,12 @@ std::vector<int> parse_core_list(const std::string& text) {
 }
 
 ResourceMonitor::ResourceMonitor(const Clock& clock, const fs::path& root)
-    : clock_(clock), root_(root), sampled_(clock.now()), cpu_(process_cpu_time()), cores_(core_times()) {
-  std::error_code none;
-  for (const auto& zone : fs::directory_iterator(root / "sys/class/thermal", none)) {
-    if (zone.path().filename().string().starts_with("thermal_zone")) sensors_.push_back(zone.path() / "temp");
-  }
-}
+    : clock_(clock),
+      root_(root),
+      sensors_(temperature_sensors(root)),
+      sampled_(clock.now()),
+      cpu_(process_cpu_time()),
+      cores_(core_times()) {}
 
 /// Of the cores that this process may use, in their order.
 std::vector<ResourceMonitor::CoreTime> ResourceMonitor::core_times() const {
@@ -78,17 +79,6 @@ std::vector<ResourceMonitor::CoreTime> ResourceMonitor::core_times() const {
     times.push_back(time);
   }
   return times;
-}
-
-std::optional<double> ResourceMonitor::temperature() const {
-  std::optional<double> hottest;
-  for (const fs::path& sensor : sensors_) {
-    double thousandths = 0;
-    if (!(std::ifstream(sensor) >> thousandths)) continue;
-    const double degrees = thousandths / 1000;
-    if (degrees > -50 && degrees < 200) hottest = std::max(hottest.value_or(degrees), degrees);  // else no reading
-  }
-  return hottest;
 }
 
 void ResourceMonitor::update_cpu(Instant now) {
@@ -118,7 +108,7 @@ ProcessUse ResourceMonitor::sample() {
           .minor_faults = use.ru_minflt,
           .major_faults = use.ru_majflt,
           .core_percent = core_percent_,
-          .temperature_c = temperature()};
+          .temperature_c = hottest_reading(sensors_)};
 }
 
 }  // namespace mangrove::cluster

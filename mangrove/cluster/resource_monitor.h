@@ -37,12 +37,11 @@ class ResourceMonitor {
     std::uint64_t busy = 0, total = 0;  // ticks
   };
   std::vector<CoreTime> core_times() const;
-  std::optional<double> temperature() const;
   void update_cpu(Instant now);
 
   const Clock& clock_;
   const fs::path root_;
-  std::vector<fs::path> sensors_;
+  const std::vector<fs::path> sensors_;  // of temperature
   Instant sampled_;
   Seconds cpu_ = 0;
   double percent_ = 0;
