@@ -32,6 +32,7 @@ Result<std::vector<Seconds>> measure_steps(const std::function<void(std::size_t)
 /// at least one value.
 double quantile(const std::vector<double>& sorted, double q);
 
+/// How a network is measured.
 struct SpeedOptions {
   std::int64_t batch = 1;
   std::string backend = {};  // "": the fastest

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Functions for tests that run programs for arm64 on another machine: its kernel starts them with the emulator qemu. Sourced.
+# Functions for tests that run programs for arm64 on another machine: its kernel starts them with the emulator qemu.
+# They are sourced, and call a function `fail` of the test.
 
 formats=/proc/sys/fs/binfmt_misc  # where the kernel is told how it starts programs that are not its own
 formats_mounted="" emulator_registered=""

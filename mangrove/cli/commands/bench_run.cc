@@ -117,20 +117,20 @@ class BoardMeasurement {
 
   Status run() {
     for (const int threads : threads_) {
-      left_ = things_;
+      left_ = cases_;
       MG_RETURN_IF_ERROR(measure_rates(threads));
       for (const BenchNetwork& network : bench_networks()) MG_RETURN_IF_ERROR(measure_network(network, threads));
-      done_ += things_;
+      done_ += cases_;
     }
     report_.is_complete = true;
     return keep();
   }
 
  private:
-  /// Begins a thing. It has an equal share of the time that is left, and is measured for half of that, so that later
-  /// ones, which are slower, have more.
+  /// Begins a case. It has an equal share of the time that is left, and is measured for half of that, so that later
+  /// cases, which are slower, have more.
   learn::StepLimits begin(const std::string& what, int threads) {
-    const std::size_t all = things_ * threads_.size(), until = done_ + things_;
+    const std::size_t all = cases_ * threads_.size(), until = done_ + cases_;
     const Instant end = start_ + options_.seconds * (until < all ? kPartOfOneThread : 1);
     const Seconds time = std::max(end - clock_.now(), 0.0), share = time / static_cast<double>(left_);
     if (options_.begin)
@@ -250,8 +250,8 @@ class BoardMeasurement {
   const SteadyClock clock_;
   const Instant start_ = clock_.now();
   const BoardState before_ = read_board_state();
-  const std::size_t things_ = 2 + bench_networks().size();  // that are measured on each number of threads
-  std::size_t done_ = 0, left_ = 0;                         // on earlier numbers of threads; on this one
+  const std::size_t cases_ = 2 + bench_networks().size();  // on each number of threads
+  std::size_t done_ = 0, left_ = 0;                        // on earlier numbers of threads; on this one
 };
 
 }  // namespace

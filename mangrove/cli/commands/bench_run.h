@@ -18,14 +18,14 @@ struct BenchOptions {
   int threads = 1;        // measured besides one thread
   std::string backend;    // a name of backend_names()
   std::stop_token stop = {};
-  /// Called before each thing is measured, with "3 of 20: inference lenet, 1 thread"
+  /// Called before each case is measured, with "3 of 20: inference lenet, 1 thread"
   std::function<void(const std::string& what, Seconds expected)> begin;
-  /// Called after each thing, with all that is known by then. An error ends the measurement.
+  /// Called after each case, with all that is known by then. An error ends the measurement.
   std::function<Status(const BenchReport&)> keep;
 };
 
 /// Measures this machine: a matrix product, a memory copy, and networks of the zoo with their initial weights on random
-/// samples, on one thread for two thirds of the time and then on several. Each thing has an equal share of what is left
+/// samples, on one thread for two thirds of the time and then on several. Each case has an equal share of what is left
 /// of that when it begins. What the engine refuses, or is too slow for its
 /// share, is left out with its reason.
 /// report: holds what is known of the machine and program, and gets the rest; when the run is cancelled, all that was
