@@ -16,19 +16,16 @@ void in_parallel(std::int64_t count, int threads, const Work& work) {
   for (std::int64_t i = 0; i < count; ++i) work(i);
 }
 
-/// Calls work(first, last) for ranges that make up [0, count), of things with `elements` each, which cost little.
-template <class Work>
-void in_ranges(std::int64_t count, std::int64_t elements, int threads, const Work& work) {
+/// Returns `threads`, or as many as are worth waking for so many elements, each of which costs little. At least 1.
+inline int threads_for(std::int64_t elements, int threads) {
   constexpr std::int64_t kLeast = 4096;  // fewer elements are not worth a thread
-  const std::int64_t most = std::max<std::int64_t>(std::min<std::int64_t>(threads, count), 1);
-  const std::int64_t ranges = std::clamp<std::int64_t>(count * elements / kLeast, 1, most);
-  in_parallel(ranges, threads, [&](std::int64_t i) { work(count * i / ranges, count * (i + 1) / ranges); });
+  return static_cast<int>(std::clamp<std::int64_t>(elements / kLeast, 1, std::max(threads, 1)));
 }
 
-/// The same of single elements.
+/// Calls work(first, last) for ranges that make up [0, count), one for each of `threads` threads.
 template <class Work>
 void in_ranges(std::int64_t count, int threads, const Work& work) {
-  in_ranges(count, 1, threads, work);
+  in_parallel(threads, threads, [&](std::int64_t i) { work(count * i / threads, count * (i + 1) / threads); });
 }
 
 }  // namespace mangrove

@@ -20,7 +20,7 @@ std::vector<std::string> all_backends() {
   return {backend_names().begin(), backend_names().end()};
 }
 
-std::shared_ptr<const Program> compile(const Graph& graph, CompileOptions options) {
+std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options) {
   auto program = Program::compile(graph, options);
   EXPECT_TRUE(program.ok()) << program.error().message;
   return std::move(program).value();
@@ -353,11 +353,11 @@ TEST(Program, RefusesYearsOfWorkBeforeItBegins) {
 
 TEST(Program, TheUserChoosesHowMuchWorkIsTooMuch) {
   const Graph graph = tiny_lenet(DType::f32);
-  ::setenv("MANGROVE_MAX_OPERATIONS", "1000", 1);
+  ::setenv("MANGROVE_MAX_OPERATIONS", "1000", 1);  // NOLINT(concurrency-mt-unsafe): no other thread reads it
   const auto few = Program::compile(graph, {});
-  ::setenv("MANGROVE_MAX_OPERATIONS", "1e6", 1);
+  ::setenv("MANGROVE_MAX_OPERATIONS", "1e6", 1);  // NOLINT(concurrency-mt-unsafe): no other thread reads it
   const auto enough = Program::compile(graph, {});
-  ::unsetenv("MANGROVE_MAX_OPERATIONS");
+  ::unsetenv("MANGROVE_MAX_OPERATIONS");  // NOLINT(concurrency-mt-unsafe): no other thread reads it
   EXPECT_EQ(few.code(), Code::resource_exhausted);
   EXPECT_TRUE(enough.ok());
 }

@@ -5,6 +5,7 @@
 #include "mangrove/engine/fused_node.h"
 
 namespace mangrove::onednn {
+
 std::optional<Epilogue> find_epilogue(const KernelRequest& request) {
   Epilogue epilogue;
   auto next = request.epilogue.begin();

@@ -163,7 +163,7 @@ std::vector<KernelRow> activations() {
           {"Tanh", make_unary<Tanh>}};
 }
 
-Result<NodeKernels> make_activation_of(const KernelRequest& request, Map forward) {
+Result<NodeKernels> make_activation_of(const KernelRequest& request, ActivationFunction forward) {
   const std::vector<KernelRow> rows = activations();
   const auto row = std::ranges::find(rows, request.node.op, &KernelRow::op);
   MG_CHECK_MSG(row != rows.end(), request.node.op);

@@ -6,10 +6,11 @@
 
 namespace mangrove::portable {
 
-/// y[i] = f(x[i]); y may be x.
-using Map = void (*)(std::int64_t count, const float* x, float* y);
+/// Computes y[i] = f(x[i]) for `count` elements; y may be x.
+using ActivationFunction = void (*)(std::int64_t count, const float* x, float* y);
 
-/// Makes the kernels of an activation of f32 with the forward function that it is given.
-Result<NodeKernels> make_activation_of(const KernelRequest& request, Map forward);
+/// Makes the kernels of an activation of f32 with the forward function that it is given. errors: those of the portable
+/// kernels.
+Result<NodeKernels> make_activation_of(const KernelRequest& request, ActivationFunction forward);
 
 }  // namespace mangrove::portable

@@ -52,9 +52,8 @@ class AxisMaps {
   void for_each_run(int threads, Visit visit) const {
     if (outer_.empty()) return visit_axis(0, 0, 0, visit);
     const auto size = static_cast<std::int64_t>(outer_[0].from.size());
-    in_ranges(size, outer_[0].pitch, threads, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) visit_index(0, i, 0, 0, visit);
-    });
+    in_parallel(size, threads_for(size * outer_[0].pitch, threads),
+                [&](std::int64_t i) { visit_index(0, i, 0, 0, visit); });
   }
   template <class Visit>
   void visit_axis(std::size_t axis, std::int64_t to, std::int64_t from, Visit& visit) const {

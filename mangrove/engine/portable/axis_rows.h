@@ -22,9 +22,7 @@ struct AxisRows {
   /// Calls visit(offset of its first element) for each row; `threads` threads share the rows.
   template <class Visit>
   void for_each(int threads, Visit visit) const {
-    in_ranges(rows(), length, threads, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) visit(begin(row));
-    });
+    in_parallel(rows(), threads_for(rows() * length, threads), [&](std::int64_t row) { visit(begin(row)); });
   }
 };
 

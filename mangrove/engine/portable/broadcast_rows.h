@@ -48,7 +48,7 @@ class BroadcastRows {
   template <class Visit>
   void for_each_part(int threads, Visit visit) const {
     const std::int64_t rows = this->rows();
-    in_ranges(rows * length_, threads, [&](std::int64_t first, std::int64_t last) {
+    in_ranges(rows * length_, threads_for(rows * length_, threads), [&](std::int64_t first, std::int64_t last) {
       while (first < last) {
         const std::int64_t in_row = first % length_, count = std::min(length_ - in_row, last - first);
         Offsets from = offsets(first / length_);
@@ -58,15 +58,16 @@ class BroadcastRows {
       }
     });
   }
-  /// The same for a visit that adds to input k: no two threads meet an element of it, and each is met in the same order
-  /// whatever the number of threads.
+  /// Visits parts of rows likewise, for a visit that adds to input k. No two threads meet an element of that input, and
+  /// each element is met in the same order whatever the number of threads.
   template <class Visit>
   void for_each_part_adding_to(std::size_t k, int threads, Visit visit) const {
     const std::int64_t rows = this->rows();
     if (rows * length_ == 0) return;
+    threads = threads_for(rows * length_, threads);
     const auto shared = std::find_if(outer_.begin(), outer_.end(), [k](const Dim& dim) { return dim.strides[k] != 0; });
     if (shared == outer_.end()) {  // all rows meet the same elements
-      in_ranges(length_, rows, strides_[k] == 0 ? 1 : threads, [&](std::int64_t first, std::int64_t last) {
+      in_ranges(length_, strides_[k] == 0 ? 1 : threads, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = 0; row < rows; ++row) {
           Offsets from = offsets(row);
           for (std::size_t i = 0; i < inputs_; ++i) from[i] += first * strides_[i];
@@ -77,7 +78,7 @@ class BroadcastRows {
     }
     std::int64_t inner = 1;  // rows for each index of the dimension that threads share
     for (auto dim = shared + 1; dim != outer_.end(); ++dim) inner *= dim->size;
-    in_ranges(shared->size, rows / shared->size * length_, threads, [&](std::int64_t first, std::int64_t last) {
+    in_ranges(shared->size, threads, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t outer = 0; outer < rows; outer += shared->size * inner) {
         for (std::int64_t row = outer + first * inner; row < outer + last * inner; ++row)
           visit(row * length_, offsets(row), length_);

@@ -13,7 +13,9 @@ namespace {
 struct Gather {
   std::int64_t outer, size, inner, count;
 
-  /// Where run `run` of `inner` elements of the result comes from in the data; -1 where its index names nothing.
+  /// Of `inner` elements of the result, which lie next to each other in the data too.
+  std::int64_t runs() const { return outer * count; }
+  /// Where run `run` of the result comes from in the data; -1 where its index names nothing.
   template <class Index>
   std::int64_t source(const Index* indices, std::int64_t run) const {
     const auto given = static_cast<std::int64_t>(indices[run % count]);
@@ -30,15 +32,13 @@ Step gather_forward_step(const KernelRequest& request, const Gather& g) {
                    [g, threads = request.threads](const Buffers& buffers) {
                      const T* data = buffers.as<const T>(0);
                      const Index* indices = buffers.as<const Index>(1);
-                     in_ranges(g.outer * g.count, g.inner, threads, [&](std::int64_t first, std::int64_t last) {
-                       T* y = buffers.as<T>(2) + first * g.inner;
-                       for (std::int64_t run = first; run < last; ++run, y += g.inner) {
-                         const std::int64_t from = g.source(indices, run);
-                         if (from < 0) {
-                           std::fill_n(y, g.inner, T(0));
-                         } else {
-                           std::copy_n(data + from, g.inner, y);
-                         }
+                     in_parallel(g.runs(), threads_for(g.runs() * g.inner, threads), [&](std::int64_t run) {
+                       T* y = buffers.as<T>(2) + run * g.inner;
+                       const std::int64_t from = g.source(indices, run);
+                       if (from < 0) {
+                         std::fill_n(y, g.inner, T(0));
+                       } else {
+                         std::copy_n(data + from, g.inner, y);
                        }
                      });
                    });
@@ -54,9 +54,10 @@ Step gather_backward_step(const KernelRequest& request, const Gather& g) {
                      const Index* indices = buffers.as<const Index>(1);
                      T* dx = buffers.as<T>(2);
                      std::fill_n(dx, g.outer * g.size * g.inner, T(0));
-                     in_ranges(g.inner, g.outer * g.count, threads, [&](std::int64_t first, std::int64_t last) {
+                     const int sharing = threads_for(g.runs() * g.inner, threads);
+                     in_ranges(g.inner, sharing, [&](std::int64_t first, std::int64_t last) {
                        const T* dy = buffers.as<const T>(0);
-                       for (std::int64_t run = 0; run < g.outer * g.count; ++run, dy += g.inner) {
+                       for (std::int64_t run = 0; run < g.runs(); ++run, dy += g.inner) {
                          const std::int64_t from = g.source(indices, run);
                          for (std::int64_t i = first; from >= 0 && i < last; ++i) dx[from + i] += dy[i];
                        }

@@ -135,7 +135,7 @@ std::int64_t biased_by_recurrence(const Places& at) {
 /// gates = W x + bias for all steps.
 template <class T>
 void project_input(const Places& at, const CellMath<T>& math, const T* x, const T* weights, const T* bias, T* gates) {
-  in_parallel(at.all_rows, math.threads, [&](std::int64_t row) {
+  in_parallel(at.all_rows, threads_for(at.all_rows * at.width, math.threads), [&](std::int64_t row) {
     T* to = gates + row * at.width;
     if (bias == nullptr) {
       std::fill_n(to, at.width, T(0));

@@ -49,9 +49,7 @@ struct CellMath {
   /// Calls work(n) for each sample n of the batch.
   template <class Work>
   void for_each_sample(const RecurrentGeometry& g, const Work& work) const {
-    in_ranges(g.batch, g.hidden, threads, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n) work(n);
-    });
+    in_parallel(g.batch, threads_for(g.batch * g.hidden, threads), work);
   }
 };
 

@@ -42,9 +42,7 @@ std::int64_t first_channel(const RowNormGeometry& g, std::int64_t row) {
 /// Calls work(row) for each row; threads share them.
 template <class Work>
 void for_each_row(const RowNormGeometry& g, int threads, const Work& work) {
-  in_ranges(g.rows, g.length(), threads, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) work(row);
-  });
+  in_parallel(g.rows, threads_for(g.rows * g.length(), threads), work);
 }
 
 constexpr const char* kRowNormMean = "mean";
@@ -138,7 +136,8 @@ Step row_norm_backward_step(const KernelRequest& request, const RowNormGeometry&
     if (sums_of_scale != nullptr) std::fill_n(sums_of_scale, all_channels, T(0));
     if (sums_of_bias != nullptr) std::fill_n(sums_of_bias, all_channels, T(0));
     const std::int64_t rows_to_sum = sums_of_scale == nullptr && sums_of_bias == nullptr ? 0 : g.rows;
-    in_ranges(g.channels, rows_to_sum * g.plane, threads, [&](std::int64_t first, std::int64_t last) {
+    const int sharing = threads_for(rows_to_sum * g.channels * g.plane, threads);
+    in_ranges(g.channels, sharing, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = 0; row < rows_to_sum; ++row) {
         const BackwardRow<T> of = row_of(row);
         const std::int64_t channel = first_channel(g, row);

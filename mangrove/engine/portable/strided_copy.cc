@@ -19,12 +19,12 @@ void copy_row(std::int64_t n, const T* from, std::int64_t from_stride, T* to, st
   }
 }
 
-// The last two dimensions in tiles, so that a transpose reads and writes each cache line once.
+// `count` indexes of the last dimension but one in tiles, so that a transpose reads and writes each cache line once.
 template <class T>
-void copy_plane(const StridedCopy& copy, const T* from, T* to) {
+void copy_plane(const StridedCopy& copy, std::int64_t count, const T* from, T* to) {
   const std::size_t row = copy.dims.size() - 2, column = copy.dims.size() - 1;
-  for (std::int64_t i0 = 0; i0 < copy.dims[row]; i0 += kTile) {
-    const std::int64_t rows = std::min(kTile, copy.dims[row] - i0);
+  for (std::int64_t i0 = 0; i0 < count; i0 += kTile) {
+    const std::int64_t rows = std::min(kTile, count - i0);
     for (std::int64_t j0 = 0; j0 < copy.dims[column]; j0 += kTile) {
       const std::int64_t columns = std::min(kTile, copy.dims[column] - j0);
       for (std::int64_t i = i0; i < i0 + rows; ++i) {
@@ -35,18 +35,17 @@ void copy_plane(const StridedCopy& copy, const T* from, T* to) {
   }
 }
 
+// `count` indexes of dimension `axis`, with all that is inside.
 template <class T>
-void copy_box(const StridedCopy& copy, std::size_t axis, const T* from, T* to) {
+void copy_box(const StridedCopy& copy, std::size_t axis, std::int64_t count, const T* from, T* to) {
   const std::size_t left = copy.dims.size() - axis;
-  if (left == 0) {
-    *to = *from;
-  } else if (left == 1) {
-    copy_row(copy.dims[axis], from, copy.from_strides[axis], to, copy.to_strides[axis]);
+  if (left == 1) {
+    copy_row(count, from, copy.from_strides[axis], to, copy.to_strides[axis]);
   } else if (left == 2 && (copy.from_strides[axis + 1] != 1 || copy.to_strides[axis + 1] != 1)) {
-    copy_plane(copy, from, to);
+    copy_plane(copy, count, from, to);
   } else {
-    for (std::int64_t i = 0; i < copy.dims[axis]; ++i) {
-      copy_box(copy, axis + 1, from + i * copy.from_strides[axis], to + i * copy.to_strides[axis]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      copy_box(copy, axis + 1, copy.dims[axis + 1], from + i * copy.from_strides[axis], to + i * copy.to_strides[axis]);
     }
   }
 }
@@ -55,13 +54,14 @@ template <class T>
 void run_typed(const StridedCopy& copy, int threads, const std::byte* from, std::byte* to) {
   const T* source = reinterpret_cast<const T*>(from) + copy.from_offset;
   T* target = reinterpret_cast<T*>(to) + copy.to_offset;
-  if (copy.dims.empty()) return copy_box(copy, 0, source, target);
-  std::int64_t elements = 1;  // of each index of the first dimension
-  for (std::size_t i = 1; i < copy.dims.size(); ++i) elements *= copy.dims[i];
-  in_ranges(copy.dims[0], elements, threads, [&](std::int64_t first, std::int64_t last) {
-    StridedCopy part = copy;
-    part.dims[0] = last - first;
-    copy_box(part, 0, source + first * copy.from_strides[0], target + first * copy.to_strides[0]);
+  if (copy.dims.empty()) {
+    *target = *source;
+    return;
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : copy.dims) elements *= dim;
+  in_ranges(copy.dims[0], threads_for(elements, threads), [&](std::int64_t first, std::int64_t last) {
+    copy_box(copy, 0, last - first, source + first * copy.from_strides[0], target + first * copy.to_strides[0]);
   });
 }
 

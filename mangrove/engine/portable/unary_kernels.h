@@ -14,14 +14,14 @@ enum class DerivativeOf { input, output };
 template <class X, class Y, class Map>
 Step mapping_forward(const KernelRequest& request, Map map) {
   const std::int64_t elements = request.outputs[0].shape.elements();
-  Step step = make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
-                        [elements, map, threads = request.threads](const Buffers& buffers) {
-                          const X* x = buffers.as<const X>(0);
-                          Y* y = buffers.as<Y>(1);
-                          in_ranges(elements, threads, [&](std::int64_t first, std::int64_t last) {
-                            map(last - first, x + first, y + first);
-                          });
-                        });
+  Step step =
+      make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
+                [elements, map, threads = request.threads](const Buffers& buffers) {
+                  const X* x = buffers.as<const X>(0);
+                  Y* y = buffers.as<Y>(1);
+                  in_ranges(elements, threads_for(elements, threads),
+                            [&](std::int64_t first, std::int64_t last) { map(last - first, x + first, y + first); });
+                });
   if (std::is_same_v<X, Y>) step.in_place = {0, 1};
   return step;
 }
@@ -44,18 +44,18 @@ NodeKernels unary_kernels(const KernelRequest& request, F f) {
     const std::string &x = request.node.inputs[0], &y = request.output_names[0];
     const std::int64_t elements = request.outputs[0].shape.elements();
     const bool from_input = f.derivative_of() == DerivativeOf::input;
-    kernels.backward.push_back(make_step(request, "backward",
-                                         {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
-                                         [elements, f, threads = request.threads](const Buffers& buffers) {
-                                           const T* at = buffers.as<const T>(0);
-                                           const T* diff_dst = buffers.as<const T>(1);
-                                           T* diff_src = buffers.as<T>(2);
-                                           in_ranges(elements, threads, [&](std::int64_t first, std::int64_t last) {
-                                             for (std::int64_t i = first; i < last; ++i) {
-                                               diff_src[i] = diff_dst[i] * f.derivative(at[i]);
-                                             }
-                                           });
-                                         }));
+    kernels.backward.push_back(
+        make_step(request, "backward", {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
+                  [elements, f, threads = request.threads](const Buffers& buffers) {
+                    const T* at = buffers.as<const T>(0);
+                    const T* diff_dst = buffers.as<const T>(1);
+                    T* diff_src = buffers.as<T>(2);
+                    in_ranges(elements, threads_for(elements, threads), [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t i = first; i < last; ++i) {
+                        diff_src[i] = diff_dst[i] * f.derivative(at[i]);
+                      }
+                    });
+                  }));
     kernels.backward.back().in_place = {1, 2};
   }
   return kernels;

@@ -85,13 +85,12 @@ Step extreme_gradient(const KernelRequest& request, std::size_t k, Bytes winner_
                      const T* dy = buffers.as<const T>(1);
                      T* dx = buffers.as<T>(2);
                      std::fill_n(dx, n, T(0));
-                     rows.for_each_part_adding_to(0, threads,
-                                                  [&](std::int64_t to, const auto& from, std::int64_t count) {
-                                                    for (std::int64_t i = 0; i < count; ++i) {
-                                                      if (winners[to + i] == static_cast<Winner>(k))
-                                                        dx[from[0] + i * rows.stride()] += dy[to + i];
-                                                    }
-                                                  });
+                     const auto add_part = [&](std::int64_t to, const auto& from, std::int64_t count) {
+                       for (std::int64_t i = 0; i < count; ++i) {
+                         if (winners[to + i] == static_cast<Winner>(k)) dx[from[0] + i * rows.stride()] += dy[to + i];
+                       }
+                     };
+                     rows.for_each_part_adding_to(0, threads, add_part);
                    });
 }
 

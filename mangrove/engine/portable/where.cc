@@ -37,15 +37,14 @@ Step where_gradient(const KernelRequest& request, std::size_t k) {
                    [rows, taken_where, n = shape.elements(), threads = request.threads](const Buffers& buffers) {
                      T* diff = buffers.as<T>(2);
                      std::fill_n(diff, n, T(0));
-                     rows.for_each_part_adding_to(1, threads,
-                                                  [&](std::int64_t to, const auto& from, std::int64_t count) {
-                                                    const bool* condition = buffers.as<const bool>(0) + from[0];
-                                                    const T* dy = buffers.as<const T>(1) + to;
-                                                    for (std::int64_t i = 0; i < count; ++i) {
-                                                      if (condition[i * rows.stride(0)] == taken_where)
-                                                        diff[from[1] + i * rows.stride(1)] += dy[i];
-                                                    }
-                                                  });
+                     const auto add_part = [&](std::int64_t to, const auto& from, std::int64_t count) {
+                       const bool* condition = buffers.as<const bool>(0) + from[0];
+                       const T* dy = buffers.as<const T>(1) + to;
+                       for (std::int64_t i = 0; i < count; ++i) {
+                         if (condition[i * rows.stride(0)] == taken_where) diff[from[1] + i * rows.stride(1)] += dy[i];
+                       }
+                     };
+                     rows.for_each_part_adding_to(1, threads, add_part);
                    });
 }
 

@@ -65,4 +65,10 @@ void multiply_add(int threads, std::int64_t m, std::int64_t n, std::int64_t k, f
   multiply_blocks(MatrixFactors{a, b, alpha, y, y_stride}, size, y_stride, threads);
 }
 
+portable::Product<float> product_on(int threads) {
+  return [threads](std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const Matrix<float>& a,
+                   const Matrix<float>& b, float* y,
+                   std::int64_t y_stride) { multiply_add(threads, m, n, k, alpha, a, b, y, y_stride); };
+}
+
 }  // namespace mangrove::simd

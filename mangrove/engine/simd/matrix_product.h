@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "mangrove/engine/portable/matrix.h"
+#include "mangrove/engine/portable/products.h"
 
 namespace mangrove::simd {
 
@@ -10,5 +10,8 @@ namespace mangrove::simd {
 /// the same for any number of threads.
 void multiply_add(int threads, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                   const portable::Matrix<float>& a, const portable::Matrix<float>& b, float* y, std::int64_t y_stride);
+
+/// Returns multiply_add on at most `threads` threads, for the portable kernels that take a product.
+portable::Product<float> product_on(int threads);
 
 }  // namespace mangrove::simd

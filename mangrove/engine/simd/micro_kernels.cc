@@ -1,5 +1,7 @@
 #include "mangrove/engine/simd/micro_kernels.h"
 
+#include <algorithm>
+
 // This file is compiled once for each set of instructions that a processor may have; the best one is chosen when the
 // program runs. Those with AVX-512 have oneDNN.
 #undef HWY_DISABLED_TARGETS
