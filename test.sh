@@ -4,15 +4,16 @@
 # threads under ThreadSanitizer. Tests that were skipped are listed at the end.
 #
 #   ./test.sh            # check release asan-short tsan-short
-#   ./test.sh tsan       # only that one of: check release package package-arm64 container container-arm64 arm64
-#                        #   asan-short asan tsan-short tsan
+#   ./test.sh tsan       # only that one of: check release package package-arm64 container container-arm64 kubernetes
+#                        #   arm64 asan-short asan tsan-short tsan
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
 # them. package makes the Debian packages and installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm,
 # under emulation. container makes an image of the package, and runs a coordinator and five nodes in containers.
-# container-arm64 makes one for 64-bit Arm, and trains in it under emulation. These four need root. arm64 builds for 64-bit
-# Arm, and runs the tests of the modules that compute, compress, read and send under emulation.
+# container-arm64 makes one for 64-bit Arm, and trains in it under emulation. These four need root. kubernetes renders the
+# manifests and the chart, and checks them against the schemas that Kubernetes publishes; it needs npm's registry. arm64
+# builds for 64-bit Arm, and runs the tests of the modules that compute, compress, read and send under emulation.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -51,6 +52,7 @@ run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/packa
 run_package_arm64() { echo "== package-arm64 ==" && scripts/package.sh arm64 && tests/deploy/package.sh build/arm64; }
 run_container() { echo "== container ==" && scripts/package.sh && tests/deploy/container.sh; }
 run_container_arm64() { echo "== container-arm64 ==" && scripts/package.sh arm64 && tests/deploy/container-arm64.sh; }
+run_kubernetes() { echo "== kubernetes ==" && tests/deploy/kubernetes.sh; }
 
 run_arm64() {
   scripts/arm64-sysroot.sh
@@ -81,13 +83,14 @@ for one; do
     package-arm64) run_package_arm64 ;;
     container) run_container ;;
     container-arm64) run_container_arm64 ;;
+    kubernetes) run_kubernetes ;;
     arm64) run_arm64 ;;
     asan-short) run_asan ;;
     asan) run_asan train cluster cli exits privacy job fuzz ;;
     tsan-short) run_tsan base data net cluster ;;
     tsan) run_tsan base data net cluster train infer ;;
-    *) echo "test.sh: unknown '$one': expected check, release, package, package-arm64, container, container-arm64, arm64," \
-      "asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
+    *) echo "test.sh: unknown '$one': expected check, release, package, package-arm64, container, container-arm64, kubernetes," \
+      "arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
 if [ -s "$skipped" ]; then

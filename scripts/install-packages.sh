@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|package|container|arm64|bench...   # packages for these purposes
-#   install-packages.sh --list build                                        # only prints their names
+#   install-packages.sh build|test|check|package|container|kubernetes|arm64|bench...  # packages for these purposes
+#   install-packages.sh --list build                                                  # only prints their names
 set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
@@ -16,7 +16,10 @@ check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 package="dpkg-dev file lintian debootstrap gzip systemd"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
            python3-yaml"
-command -v kubectl > /dev/null || container="$container kubernetes-client"  # there are packages of others too
+kubernetes="python3-yaml"
+# there are packages of others too
+command -v kubectl > /dev/null || container="$container kubernetes-client" kubernetes="$kubernetes kubernetes-client"
+command -v npm > /dev/null || kubernetes="$kubernetes nodejs npm"
 arm64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap llvm"  # to build for 64-bit Arm on another machine
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
@@ -30,9 +33,11 @@ for purpose in "$@"; do
     check) packages="$packages $check" ;;
     package) packages="$packages $package" ;;
     container) packages="$packages $container" ;;
+    kubernetes) packages="$packages $kubernetes" ;;
     arm64) packages="$packages $arm64" ;;
     bench) packages="$packages $bench" ;;
-    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container, arm64 or bench" >&2; exit 2 ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container, kubernetes," \
+      "arm64 or bench" >&2; exit 2 ;;
   esac
 done
 
