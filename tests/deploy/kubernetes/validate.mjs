@@ -67,7 +67,7 @@ ajv.addKeyword({  // "model": the value is what the schema of Kubernetes with th
 const extensions = JSON.parse(fs.readFileSync(new URL("extensions.json", import.meta.url), "utf8"));
 async function loadModels(schema) {
   for (const [key, value] of Object.entries(schema ?? {})) {
-    if (key === "model") await load(value);
+    if (key === "model" && typeof value === "string") await load(value);
     else if (typeof value === "object") await loadModels(value);
   }
 }
