@@ -15,7 +15,7 @@ test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 package="dpkg-dev file lintian debootstrap gzip systemd"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
-           python3-yaml"
+           python3-yaml curl"
 kubernetes="python3-yaml"
 # there are packages of others too
 command -v kubectl > /dev/null || container="$container kubernetes-client" kubernetes="$kubernetes kubernetes-client"

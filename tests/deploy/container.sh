@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the image of scripts/container.sh, and runs the pods of deploy/kubernetes/overlays/kcs with podman: a
 # coordinator and five nodes, each with a read-only root file system, limits and volumes of its own. They train; a node
-# is killed while they do, is started again by its restart policy, and takes part again under its name. Root only.
+# is killed while they do, is started again by its restart policy, and takes part again under its name. Then servers
+# answer for the network while they get another image one after the other. Root only.
 #
 #   tests/deploy/container.sh
 set -euo pipefail
@@ -9,6 +10,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 [ "$(id -u)" = 0 ] || { echo "container.sh: only root can make a root file system" >&2; exit 1; }
 network=mangrove-test-$$
 boards=(worker-1 worker-2 worker-3 worker-4 worker-5)
+servers=(serve-1 serve-2 serve-3 serve-4)  # two, and two in their place
 work=$(mktemp -d)
 played=()  # pods that were begun
 fail() { echo "container.sh: $*" >&2; exit 1; }
@@ -27,17 +29,25 @@ END
 export CONTAINERS_CONF=$work/containers.conf
 clean() {
   status=$?
-  [ $status = 0 ] || for name in coordinator "${boards[@]}"; do
+  [ $status = 0 ] || for name in "${played[@]}"; do
     echo "== $name =="
     podman logs --tail 20 "$(container "$name")" || true
   done >&2
-  [ ${#played[@]} = 0 ] || podman pod rm -f "${played[@]}" > "$work/clean.log" 2>&1 || true
+  podman rm -f --ignore kubeflow-0 kubeflow-1 > "$work/clean.log" 2>&1 || true
+  [ ${#played[@]} = 0 ] || podman pod rm -f "${played[@]}" >> "$work/clean.log" 2>&1 || true
   podman network rm "$network" >> "$work/clean.log" 2>&1 || true
+  podman untag localhost/mangrove:next localhost/mangrove:next >> "$work/clean.log" 2>&1 || true
   rm -rf "$work"
 }
 trap clean EXIT
-container() { [ "$1" = coordinator ] && echo coordinator-coordinator || echo "$1-node"; }  # POD: its main container
-inside() { podman exec "$(container "$1")" mangrove "${@:2}"; }                            # POD ARGUMENT...
+container() {  # POD: its main container
+  case $1 in
+    coordinator) echo coordinator-coordinator ;;
+    serve-*) echo "$1-serve" ;;
+    *) echo "$1-node" ;;
+  esac
+}
+inside() { podman exec "$(container "$1")" mangrove "${@:2}"; }  # POD ARGUMENT...
 nodes() { inside coordinator nodes --coordinator "$address:7070" --json 2> "$work/nodes.log"; }
 wait_for() {  # SECONDS COMMAND...: until the command succeeds
   for _ in $(seq $((5 * $1))); do
@@ -67,7 +77,8 @@ podman network create "$network" > /dev/null
 address=$(podman network inspect --format '{{range .Subnets}}{{.Subnet}}{{end}}' "$network" | sed 's|\.0/.*|.10|')
 pods=$work/pods
 mkdir "$pods"
-kubectl kustomize deploy/kubernetes/overlays/kcs 2> "$work/kustomize.log" | python3 tests/deploy/pods.py "$pods" --address "$address" "${boards[@]/#/--board=}"
+kubectl kustomize deploy/kubernetes/overlays/kcs 2> "$work/kustomize.log" > "$work/kcs.yaml"
+python3 tests/deploy/pods.py "$pods" --address "$address" "${boards[@]/#/--board=}" "${servers[@]/#/--server=}" < "$work/kcs.yaml"
 chown 7070:7070 "$pods"/coordinator-state
 play() {  # POD [ADDRESS]
   played+=("$1")
@@ -114,10 +125,68 @@ step "inference over five boards"
 inside coordinator infer --coordinator "$address:7070" --model "$run/model.onnx" --data glyphs --stages 5 --nodes 5 --quiet \
   > "$work/infer.log" 2>&1 || { cat "$work/infer.log" >&2; fail "inference failed"; }
 
+step "servers, and a rolling update while they are asked"
+podman tag "$image" localhost/mangrove:next
+sed -i 's|image: localhost/mangrove:.*|image: localhost/mangrove:next|' "$pods/serve-3.yaml" "$pods/serve-4.yaml"
+mkdir -p "$pods/mangrove-models/digits/1"
+server() { echo "${address%.*}.2${1#serve-}"; }  # POD: its address
+is_serving() { curl -sf "http://$(server "$1"):8000/v2/health/ready"; }
+tell() { echo "$*" >&"${load[1]}" && read -r -u "${load[0]}" && [ "$REPLY" = ok ]; }  # to the clients
+before_stop() { python3 -c '
+import sys, yaml
+(owner,) = [thing for thing in yaml.safe_load_all(sys.stdin) if thing["kind"] == "Deployment"]
+print("\n".join(owner["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]))' < "$work/kcs.yaml"; }
+mapfile -t before_stop < <(before_stop)
+play serve-1 "$(server serve-1)" &
+waits=$!
+played+=(serve-1)  # the other shell has noted it for itself
+is_waiting() { podman ps --format '{{.Names}}' | grep -q '^serve-1-wait-for-model$'; }
+wait_for 30 is_waiting
+install -m 644 "$pods/coordinator-state/run/model.onnx" "$pods/mangrove-models/digits/1/model.onnx"
+wait "$waits"
+play serve-2 "$(server serve-2)"
+for pod in serve-1 serve-2; do wait_for 30 is_serving "$pod"; done
+coproc load { exec python3 tests/deploy/load.py digits 2> "$work/load.log"; }
+asking=$!
+for pod in serve-1 serve-2; do tell add "$(server "$pod"):8000"; done
+for number in 1 2; do
+  old=serve-$number new=serve-$((number + 2))
+  play "$new" "$(server "$new")"
+  wait_for 30 is_serving "$new"
+  tell add "$(server "$new"):8000"
+  tell remove "$(server "$old"):8000"
+  podman exec "$(container "$old")" "${before_stop[@]}"
+  podman stop --time 20 "$(container "$old")" > /dev/null 2>&1
+  status=$(podman inspect --format '{{.State.ExitCode}}' "$(container "$old")")
+  [ "$status" = 0 ] || fail "$old ended with status $status"
+done
+[ "$(podman inspect --format '{{.ImageName}}' serve-3-serve)" = localhost/mangrove:next ] || fail "serve-3 has the old image"
+echo end >&"${load[1]}"
+read -r -u "${load[0]}" answered
+wait "$asking" || { cat "$work/load.log" >&2; fail "$answered"; }
+echo "$answered"
+
+step "a training in two pods, as Kubeflow runs it"
+kubectl kustomize deploy/kubernetes/kubeflow 2> "$work/kustomize.log" | python3 -c '
+import sys, yaml
+job = yaml.safe_load(sys.stdin)["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+print(job["template"]["spec"]["containers"][0]["command"][2], end="")' > "$work/kubeflow.sh"
+train_in() {  # INDEX: what the pod with this index does
+  podman run --rm --name "kubeflow-$1" --network "$network" --ip "${address%.*}.3$1" --read-only --no-healthcheck --tmpfs /runs \
+    --add-host "digits-node-0-0.digits:${address%.*}.30" --env JOBSET=digits --env NODES=2 --env JOB_COMPLETION_INDEX="$1" \
+    --entrypoint /bin/sh "$image" -c "$(cat "$work/kubeflow.sh")" train --model mlp --data glyphs --limit 500 > "$work/kubeflow-$1.log" 2>&1
+}
+train_in 1 &
+other=$!
+train_in 0 || { cat "$work"/kubeflow-?.log >&2; fail "the training ended with status $?"; }
+grep -q "2 workers" "$work/kubeflow-0.log" || fail "two pods did not train: $(cat "$work/kubeflow-0.log")"
+podman stop --time 20 kubeflow-1 > /dev/null
+wait "$other" || { cat "$work/kubeflow-1.log" >&2; fail "the other pod ended with status $?"; }
+
 step "the end"
-for name in worker-1 coordinator; do
+for name in serve-3 worker-1 coordinator; do
   podman stop --time 30 "$(container "$name")" > /dev/null 2>&1
   status=$(podman inspect --format '{{.State.ExitCode}}' "$(container "$name")")
   [ "$status" = 0 ] || fail "$name ended with status $status"
 done
-echo "built, started, trained, healed, inferred and stopped"
+echo "built, started, trained, healed, inferred, served and stopped"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Turns the manifests for Kubernetes into pods that `podman kube play` runs on one machine.
 
-    kubectl kustomize deploy/kubernetes/overlays/kcs | pods.py FOLDER --address IP --board worker-1 --board worker-2
+    kubectl kustomize deploy/kubernetes/overlays/kcs | pods.py FOLDER --address IP --board worker-1 --server serve-1
 
-Writes FOLDER/coordinator.yaml and FOLDER/BOARD.yaml. The templates of the pods stay as they are but for what podman
-4.3 lacks:
+Writes FOLDER/coordinator.yaml, FOLDER/BOARD.yaml and FOLDER/SERVER.yaml. The templates of the pods stay as they are but
+for what podman 4.3 lacks:
 
-* a StatefulSet or a DaemonSet becomes pods;
-* a claim, a folder of a board and the secret with the join string become folders below FOLDER;
+* a StatefulSet, a DaemonSet or a Deployment becomes pods;
+* a claim, a folder of a board and the secret with the join string become folders below FOLDER; pods share a claim;
 * temporary folders get the name of their pod;
 * the name of a service becomes a line of /etc/hosts;
-* there are no probes other than liveness;
+* there are no probes other than liveness, and nothing is done before a pod is stopped;
 * ports are left out, since podman would open them on the machine.
 """
 
@@ -32,7 +32,7 @@ def pod(template, name, folder, board, address, claims):
     spec["restartPolicy"] = "Always"
     spec["hostAliases"] = [{"ip": address, "hostnames": ["mangrove-coordinator"]}]
     for container in spec.get("initContainers", []) + spec["containers"]:
-        for key in ("startupProbe", "readinessProbe", "ports"):
+        for key in ("startupProbe", "readinessProbe", "lifecycle", "ports"):
             container.pop(key, None)
         for variable in container.get("env", []):
             reference = variable.pop("valueFrom", None)
@@ -57,8 +57,8 @@ def pod(template, name, folder, board, address, claims):
         if "secret" in volume:
             path = folder / volume.pop("secret")["secretName"]
         elif "persistentVolumeClaim" in volume or "hostPath" in volume:
-            volume.pop("persistentVolumeClaim", None)
-            path = folder / f"{name}-{volume['name']}"
+            claim = volume.pop("persistentVolumeClaim", {}).get("claimName")
+            path = folder / (claim or f"{name}-{volume['name']}")
         else:
             continue
         path.mkdir(exist_ok=True)
@@ -73,12 +73,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--address", required=True, help="of the coordinator")
-    parser.add_argument("--board", action="append", required=True, help="name of a board")
+    parser.add_argument("--board", action="append", default=[], help="name of a board")
+    parser.add_argument("--server", action="append", default=[], help="name of a server")
     options = parser.parse_args()
     text = sys.stdin.read()
-    for name in ["coordinator", *options.board]:
+    kinds = {"coordinator": "StatefulSet"} | dict.fromkeys(options.board, "DaemonSet") | dict.fromkeys(options.server, "Deployment")
+    for name, kind in kinds.items():
         documents = list(yaml.safe_load_all(text))
-        kind = "StatefulSet" if name == "coordinator" else "DaemonSet"
         (owner,) = [document for document in documents if document["kind"] == kind]
         claims = [claim["metadata"]["name"] for claim in owner["spec"].get("volumeClaimTemplates", [])]
         made = [document for document in documents if document["kind"] == "ConfigMap"]
