@@ -10,7 +10,7 @@
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
 # besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
 # them. package makes the Debian packages and installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm,
-# under emulation. container makes an image of the package, and runs a coordinator and five nodes in containers.
+# under emulation. container makes an image of the package, and runs a coordinator, nodes and servers in containers.
 # container-arm64 makes one for 64-bit Arm, and trains in it under emulation. These four need root. kubernetes renders the
 # manifests and the chart, and checks them against the schemas that Kubernetes publishes; it needs npm's registry. arm64
 # builds for 64-bit Arm, and runs the tests of the modules that compute, compress, read and send under emulation.
