@@ -35,6 +35,8 @@ clean() {
   done >&2
   podman rm -f --ignore kubeflow-0 kubeflow-1 > "$work/clean.log" 2>&1 || true
   [ ${#played[@]} = 0 ] || podman pod rm -f "${played[@]}" >> "$work/clean.log" 2>&1 || true
+  # podman keeps settings as volumes
+  sed -n 's/^  name: \(mangrove-.*settings-.*\)/\1/p' "$work/kcs.yaml" | xargs -r podman volume rm >> "$work/clean.log" 2>&1 || true
   podman network rm "$network" >> "$work/clean.log" 2>&1 || true
   podman untag localhost/mangrove:next localhost/mangrove:next >> "$work/clean.log" 2>&1 || true
   rm -rf "$work"
