@@ -1,7 +1,7 @@
 # What `cmake --install` installs, and the Debian packages that `cpack` makes; scripts/package.sh builds and checks them.
 #
 #   component program     the program, its manual page, the completions of shells
-#   component simulator   the program that `mangrove sim` starts, in a package of its own: it needs many libraries
+#   component simulator   the program that `mangrove sim` starts, and its page, in a package of its own: it needs many libraries
 #   component service     units of systemd, their settings
 #   component documents, simulator_documents   those that Debian asks for
 #
@@ -11,22 +11,26 @@ include(GNUInstallDirs)
 
 set(deploy ${CMAKE_SOURCE_DIR}/deploy)
 set(packaged ${CMAKE_BINARY_DIR}/share)
-set(packaged_files ${packaged}/mangrove.1.gz ${packaged}/changelog.gz ${packaged}/mangrove.bash ${packaged}/_mangrove
-  ${packaged}/mangrove.fish)
+set(packaged_files ${packaged}/mangrove.1.gz ${packaged}/mangrove-sim.1.gz ${packaged}/changelog.gz ${packaged}/mangrove.bash
+  ${packaged}/_mangrove ${packaged}/mangrove.fish)
+set(MANGROVE_MAINTAINER "The Mangrove authors <mangrove@example.org>" CACHE STRING "who answers for the packages")
 add_custom_command(OUTPUT ${packaged_files}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${packaged}
   COMMAND mangrove man > ${packaged}/mangrove.1
   COMMAND gzip -9nf ${packaged}/mangrove.1
-  COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${packaged}/changelog.gz
+  COMMAND gzip -9nc ${deploy}/man/mangrove-sim.1 > ${packaged}/mangrove-sim.1.gz
+  COMMAND ${deploy}/debian/changelog.sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${MANGROVE_MAINTAINER} > ${packaged}/changelog
+  COMMAND gzip -9nf ${packaged}/changelog
   COMMAND mangrove completion bash > ${packaged}/mangrove.bash
   COMMAND mangrove completion zsh > ${packaged}/_mangrove
   COMMAND mangrove completion fish > ${packaged}/mangrove.fish
-  DEPENDS mangrove ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
+  DEPENDS mangrove ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${deploy}/debian/changelog.sh ${deploy}/man/mangrove-sim.1 VERBATIM)
 add_custom_target(mangrove_share ALL DEPENDS ${packaged_files})
 
 install(TARGETS mangrove RUNTIME COMPONENT program)
 install(TARGETS mangrove-sim RUNTIME COMPONENT simulator)
 install(FILES ${packaged}/mangrove.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${packaged}/mangrove-sim.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT simulator)
 install(FILES ${packaged}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME mangrove
   COMPONENT program)
 install(FILES ${packaged}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
@@ -53,7 +57,6 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL program simulator service documents simulator_documents)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(MANGROVE_MAINTAINER "The Mangrove authors <mangrove@example.org>" CACHE STRING "who answers for the packages")
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${MANGROVE_MAINTAINER}")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
