@@ -11,9 +11,9 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
        iproute2"
 # Debian's oneDNN has no fast kernels for other processors than these
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
-test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
+test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon git dpkg-dev xz-utils"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
-package="dpkg-dev file lintian debootstrap gzip systemd"
+package="dpkg-dev file lintian debootstrap gzip systemd git python3 xz-utils"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
            python3-yaml curl"
 kubernetes="python3-yaml"

@@ -209,7 +209,7 @@ def compiled_in(build, program, debian):
     """The Debian packages with the headers and static libraries that a program of the build folder was made of."""
     build = pathlib.Path(build).resolve()
     target = f"bin/{program}"
-    inputs = set(output_of("ninja", "-C", build, "-t", "inputs", target).splitlines())
+    inputs = {target, *output_of("ninja", "-C", build, "-t", "inputs", target).splitlines()}
     read, is_input = set(), False
     for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
         if line[:1] not in (" ", ""):
