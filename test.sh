@@ -50,7 +50,7 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 run_release() { build_and_test release ""; }
 run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release; }
 run_package_arm64() { echo "== package-arm64 ==" && scripts/package.sh arm64 && tests/deploy/package.sh build/arm64; }
-run_container() { echo "== container ==" && scripts/package.sh && tests/deploy/container.sh; }
+run_container() { echo "== container ==" && scripts/package.sh && tests/deploy/container.sh && tests/deploy/container-both.sh; }
 run_container_arm64() { echo "== container-arm64 ==" && scripts/package.sh arm64 && tests/deploy/container-arm64.sh; }
 run_kubernetes() { echo "== kubernetes ==" && tests/deploy/kubernetes.sh; }
 

@@ -47,7 +47,7 @@ version=$(scripts/version.py)
 mkdir -p "$folder/bin"
 cat > "$folder/build.ninja" <<'END'
 rule make
-  command = cp /bin/true $out && echo "$out: HEADER /usr/include/stdlib.h" > $out.d
+  command = cp /bin/true $out && echo "$out: HEADER /usr/include/stdlib.h /usr/include/linux/types.h" > $out.d
   deps = gcc
   depfile = $out.d
 build bin/mangrove: make
