@@ -71,14 +71,15 @@ class Debian:
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
         self.query = ["dpkg-query", f"--admindir={self.root}/var/lib/dpkg"]
-        listed = output_of(*self.query, "-W", "-f", "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n")
+        listed = output_of(*self.query, "-W", "-f", "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Provides}\n")
         self.packages = {}  # by name; of several architectures any: versions are the same
         for line in listed.splitlines():
-            status, name, version, architecture, source, source_version = line.split("\t")
+            status, name, version, architecture, source, source_version, provides = line.split("\t")
             if status != "installed":
                 continue
             self.packages[name] = {"name": name, "version": version, "architecture": architecture, "source": source,
-                                   "source_version": source_version}
+                                   "source_version": source_version,
+                                   "provides": [one.split()[0] for one in provides.split(",") if one.strip()]}
         if not self.packages:
             raise Unreadable(f"{self.root}/var/lib/dpkg lists no packages")
 
@@ -205,11 +206,28 @@ def needed(file):
     return re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "--wide", "-d", file))
 
 
+def made_of(build, program):
+    """The files that ninja makes a program of, and the program, as its log names them."""
+    found, new = set(), {f"bin/{program}"}
+    while new:
+        found |= new
+        next_ones = set()
+        for line in output_of("ninja", "-C", build, "-t", "query", *sorted(new)).splitlines():
+            if match := re.match(r"    (?:\| )?([^|\s].*)$", line):  # after || are those that only have to be made before
+                if is_input:
+                    next_ones.add(match[1])
+            elif line.startswith("  "):
+                is_input = line.startswith("  input:")
+        new = {file for file in next_ones - found if file.endswith((".o", ".a", ".gch"))}
+        found |= {file for file in next_ones if file.startswith("/")}
+    return found
+
+
 def compiled_in(build, program, debian):
     """The Debian packages with the headers and static libraries that a program of the build folder was made of."""
     build = pathlib.Path(build).resolve()
     target = f"bin/{program}"
-    inputs = {target, *output_of("ninja", "-C", build, "-t", "inputs", target).splitlines()}
+    inputs = made_of(build, program)
     read, is_input = set(), False
     for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
         if line[:1] not in (" ", ""):
@@ -278,6 +296,10 @@ class Bill:
         self.packages.append(entry)
         self.relate(self.main, relation, entry["SPDXID"])
 
+    def add_comment(self, name, comment):
+        entry = next(package for package in self.packages if package["name"] == name)
+        entry["comment"] = " ".join([*([entry["comment"]] if "comment" in entry else []), comment])
+
     def add_other(self, name, version):
         """A package that is no library, of which only the name is certain here."""
         entry = {"SPDXID": identifier("Package", "deb", name), "name": name}
@@ -342,7 +364,12 @@ def bill(file, build, root, date):
         written.add_debian(name, "DEPENDS_ON")
     for relation in written.control.get("depends", "").split(","):
         match = re.match(r"\s*([a-z0-9][a-z0-9+.-]+)(?::\w+)?\s*(?:\(=\s*([^)]+)\))?", relation)
-        if match and match[1] not in loaded:
+        if not match or match[1] in loaded:
+            continue
+        provider = next((name for name in sorted(loaded) if match[1] in debian.packages[name]["provides"]), None)
+        if provider:
+            written.add_comment(provider, f"It provides {match[1]}, which the package depends on.")
+        else:
             written.add_other(match[1], match[2])
     if build:
         have_shared = {debian.packages[name]["source"] for name in loaded} | ONLY_DECLARATIONS

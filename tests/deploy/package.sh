@@ -51,6 +51,14 @@ debootstrap --arch="$architecture" --variant=minbase bookworm "$root" > "$work/d
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 
+step "bills of materials"
+build=$1 libraries=/
+[ "$architecture" = "$(dpkg --print-architecture)" ] || libraries=$here/../../build/$architecture-sysroot
+for each in "$package" "$simulator"; do
+  "$here/../../scripts/sbom.py" --build "$build" --root "$libraries" "$each" > "$work/bill.json"
+  "$here/spdx.py" "$work/bill.json" "$each"
+done
+
 step "install"
 cp "$package" "$root/tmp/mangrove.deb"
 inside apt-get update -q > "$work/apt.log"
@@ -112,6 +120,7 @@ if simulate 2> "$work/sim.log"; then fail "there is a simulator without its pack
 grep -q "the package mangrove-sim has it" "$work/sim.log" || fail "without it one reads: $(cat "$work/sim.log")"
 inside apt-get install -q -y --no-install-recommends /tmp/mangrove-sim.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
 simulate > "$work/sim.log"
+[ -s "$root/usr/share/man/man1/mangrove-sim.1.gz" ] || fail "mangrove-sim has no page"
 [ -s "$root/tmp/simulated/model.onnx" ] || fail "nothing was simulated: $(cat "$work/sim.log")"
 inside apt-get purge -q -y mangrove-sim > "$work/apt.log" 2>&1
 

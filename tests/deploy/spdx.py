@@ -39,7 +39,7 @@ LICENCES = {"Apache-2.0", "MIT", "ISC", "Zlib", "BSD-1-Clause", "BSD-2-Clause", 
             "CC0-1.0", "CC-BY-4.0", "curl", "X11", "OpenSSL", "Unlicense"} | {
                 f"{name}-{kind}" for name in ("GPL-1.0", "GPL-2.0", "GPL-3.0", "LGPL-2.0", "LGPL-2.1", "LGPL-3.0", "AGPL-3.0")
                 for kind in ("only", "or-later")}
-PURL = re.compile(r"pkg:(deb/debian|generic|github/onnx)/[a-z0-9.+%-]+(@[A-Za-z0-9.:~%_-]+)?(\?[a-z]+=[a-z0-9.%-]+(&[a-z]+=[a-z0-9.%-]+)*)?", re.ASCII)
+PURL = re.compile(r"pkg:(deb/debian|generic|github/onnx)/([a-z0-9.-]|%[0-9A-F]{2})+(@[A-Za-z0-9.:~%_-]+)?(\?[a-z]+=[a-z0-9.-]+(&[a-z]+=([a-z0-9.-]|%[0-9A-F]{2})+)*)?", re.ASCII)
 RELATIONS = {"DESCRIBES", "CONTAINS", "DEPENDS_ON", "STATIC_LINK"}
 
 
@@ -204,6 +204,7 @@ class Check:
         needed = {re.match(r"[a-z0-9.+-]+", one.strip())[0] for one in depends.split(",") if one.strip() and "|" not in one}
         by_id = {one["SPDXID"]: one["name"] for one in self.document["packages"]}
         named = {by_id[one["relatedSpdxElement"]] for one in self.document["relationships"] if one["relationshipType"] == "DEPENDS_ON"}
+        named |= {name for one in self.document["packages"] for name in re.findall(r"It provides (\S+),", one.get("comment", ""))}
         self.expect(needed <= named, f"the package depends on {sorted(needed - named)}, which are not listed")
         return self.wrong
 
