@@ -50,8 +50,13 @@ def current():
 
 
 def naming_files():
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--", *NAMING_FILES], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [name for name in listed.split("\0") if name and not name.startswith("docs/decisions/") and name != "docs/figures.md"]
+    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--", *NAMING_FILES], check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    names = done.stdout.split("\0")
+    if done.returncode != 0:  # the source archive has no history
+        files = [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*")]
+        names = sorted(str(file.relative_to(ROOT)) for file in files if file.is_file())
+    return [name for name in names if name and not name.startswith("docs/decisions/") and name != "docs/figures.md"]
 
 
 def mentions():
