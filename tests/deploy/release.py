@@ -289,7 +289,7 @@ class Made(Releases):
             self.assertEqual({(member.mtime, member.uid, member.gid) for member in files.values()}, {(time, 0, 0)})
             self.assertEqual(files["mangrove-0.2.0/scripts/release.sh"].mode & 0o777, 0o755)
             self.assertIn(b"VERSION 0.2.0 ", archive.extractfile("mangrove-0.2.0/CMakeLists.txt").read())
-            archive.extractall(self.temporary.name, filter="data")
+        subprocess.run(["tar", "-xf", "out/mangrove-0.2.0.tar.xz"], cwd=self.temporary.name, check=True)
         page = pathlib.Path(self.temporary.name) / "mangrove-0.2.0/docs/packages.md"  # without git, versions are compared too
         for text, status in ((page.read_text(), 0), (page.read_text().replace("0.2.0", "0.1.9"), 1)):
             page.write_text(text)
