@@ -25,7 +25,7 @@ struct CompileOptions {
   bool fuse = true;                         // activations into the node before them, and dequantization into the
                                             // products behind it, where the backend can
   bool slice = true;  // run neighbouring steps on one slice of the batch after another, where that saves memory traffic
-  bool fast_convolution = true;  // inference: convolutions by whichever algorithm is expected to be the fastest; else
+  bool fast_convolution = true;  // convolutions by whichever algorithm is expected to be the fastest; else
                                  // all by their definition. The results differ by rounding
   int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many
   bool timing_only = false;  // inference: only sizes are of interest: forward() runs no kernels, and leaves zeros in

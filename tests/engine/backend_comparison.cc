@@ -44,6 +44,12 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed, float scale) {
   return tensor;
 }
 
+std::vector<std::string> fast_backends() {
+  std::vector<std::string> names(backend_names().begin(), backend_names().end());
+  std::erase(names, "portable");
+  return names;
+}
+
 std::unique_ptr<Execution> make_execution(const Graph& graph, const std::string& backend, std::int64_t batch, bool fuse,
                                           int threads) {
   CompileOptions options;

@@ -8,6 +8,9 @@
 
 namespace mangrove {
 
+/// The backends of this build but for the reference, "portable".
+std::vector<std::string> fast_backends();
+
 /// What one training step of a graph computes, plain.
 struct StepOutcome {
   std::map<std::string, std::vector<float>> outputs;

@@ -1,10 +1,10 @@
 // Convolutions in inference by other algorithms than the direct one: the same results up to rounding.
-#ifdef MANGROVE_WITH_ONEDNN
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "tests/engine/backend_comparison.h"
 #include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
@@ -50,13 +50,15 @@ std::unique_ptr<Execution> run_convolution(const Graph& graph, const FastConvolu
   return execution;
 }
 
-TEST(FastConvolution, EqualsPortable) {
+class FastConvolution : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FastConvolution, EqualsPortable) {
   for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
     const auto expected = run_convolution(graph, c, "portable", true);
     for (const bool fast : {false, true}) {
-      const auto found = run_convolution(graph, c, "onednn", fast);
+      const auto found = run_convolution(graph, c, GetParam(), fast);
       for (const std::string& name : graph.outputs()) {
         const Tensor a = found->output_tensor(name), b = expected->output_tensor(name);
         for (std::size_t i = 0; i < a.as<float>().size(); ++i)
@@ -66,11 +68,11 @@ TEST(FastConvolution, EqualsPortable) {
   }
 }
 
-TEST(FastConvolution, SwitchedOffLeavesWeightsReadable) {
+TEST_P(FastConvolution, SwitchedOffLeavesWeightsReadable) {
   for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto direct = run_convolution(graph, c, "onednn", false);
+    const auto direct = run_convolution(graph, c, GetParam(), false);
     for (const std::string& name : graph.parameters()) {
       const Tensor kept = direct->parameter(name), &given = graph.initializers().at(name);
       EXPECT_TRUE(std::ranges::equal(kept.as<float>(), given.as<float>())) << name;
@@ -78,11 +80,11 @@ TEST(FastConvolution, SwitchedOffLeavesWeightsReadable) {
   }
 }
 
-TEST(FastConvolution, TakesNewWeights) {
+TEST_P(FastConvolution, TakesNewWeights) {
   for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto fast = run_convolution(graph, c, "onednn", true), expected = run_convolution(graph, c, "portable", true);
+    const auto fast = run_convolution(graph, c, GetParam(), true), expected = run_convolution(graph, c, "portable", true);
     const Tensor weights = uniform_tensor(DType::f32, graph.initializers().at("w1").shape(), 8, -0.02, 0.02);
     for (const auto& execution : {fast.get(), expected.get()}) {
       ASSERT_TRUE(execution->set_parameter("w1", weights).ok());
@@ -93,6 +95,8 @@ TEST(FastConvolution, TakesNewWeights) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Backends, FastConvolution, ::testing::ValuesIn(fast_backends()),
+                         [](const auto& test) { return test.param; });
+
 }  // namespace
 }  // namespace mangrove
-#endif

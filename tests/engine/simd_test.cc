@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,26 @@ TEST(SimdFinish, RaisesFirstAndCapsThen) {
   simd::micro_kernels().finish(static_cast<std::int64_t>(y.size()), 0.5f, residual.data(), -kInfinity, kInfinity,
                                y.data());
   EXPECT_EQ(y, std::vector<float>(y.size(), 2.75f));
+}
+
+// Of every length up to some vectors. What is read behind a row, AddressSanitizer would see.
+TEST(SimdCopy, TakesEachStepOfARow) {
+  for (const std::int64_t step : {1, 2, 3}) {
+    for (std::int64_t columns = 1; columns <= 3 * simd::kMaxLanes; ++columns) {
+      constexpr std::int64_t kRows = 3;
+      const std::int64_t width = (columns - 1) * step + 1;
+      std::vector<float> from(static_cast<std::size_t>(kRows * width));
+      std::iota(from.begin(), from.end(), 1.0f);
+      std::vector<float> to(static_cast<std::size_t>(kRows * (columns + 2)), -1);
+      simd::micro_kernels().copy({from.data(), kRows, columns, width, step}, to.data(), columns + 2);
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        for (std::int64_t c = 0; c < columns + 2; ++c) {
+          const float expected = c < columns ? from[static_cast<std::size_t>(r * width + c * step)] : -1;
+          ASSERT_EQ(to[static_cast<std::size_t>(r * (columns + 2) + c)], expected) << step << " " << columns;
+        }
+      }
+    }
+  }
 }
 
 struct Activation {

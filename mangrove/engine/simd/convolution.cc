@@ -8,7 +8,10 @@
 #include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
 #include "mangrove/engine/simd/depthwise.h"
+#include "mangrove/engine/simd/direct_convolution.h"
 #include "mangrove/engine/simd/packed_weights.h"
+#include "mangrove/engine/simd/scratch_ranges.h"
+#include "mangrove/engine/simd/winograd.h"
 
 namespace mangrove::simd {
 namespace {
@@ -75,7 +78,7 @@ class Gathering {
     }
     const auto segments = std::span(segments_).first(segment_count);
     if (segment_count == 1 && covered == count_ && grid_.step[1] == 1)
-      return copy_rows(channels, source + first * plane_ + segments_[0].from, to, stride);
+      return micro_kernels().copy({source + first * plane_ + segments_[0].from, channels, count_, plane_}, to, stride);
     for (std::int64_t c = 0; c < channels; ++c, to += stride) {
       if (covered < count_) clear(count_, to);
       const float* plane = source + (first + c) * plane_;
@@ -90,17 +93,6 @@ class Gathering {
   }
 
  private:
-  /// Rows of count_ elements, which lie next to each other.
-  void copy_rows(std::int64_t channels, const float* from, float* to, std::int64_t stride) const {
-    if (count_ == stride && count_ == 16) return copy_rows_of<16>(channels, from, to);
-    if (count_ == stride && count_ == 12) return copy_rows_of<12>(channels, from, to);
-    for (std::int64_t c = 0; c < channels; ++c) copy(from + c * plane_, count_, to + c * stride);
-  }
-  /// As wide as a tile of a product: the compiler knows how much it copies.
-  template <std::size_t width>
-  void copy_rows_of(std::int64_t channels, const float* from, float* to) const {
-    for (std::int64_t c = 0; c < channels; ++c, to += width) std::memcpy(to, from + c * plane_, width * sizeof(float));
-  }
   /// ceil_div by the step; most steps are 1, and a division takes long.
   std::int64_t steps(std::int64_t columns) const {
     return grid_.step[1] == 1 ? std::max<std::int64_t>(columns, 0) : ceil_div(columns, grid_.step[1]);
@@ -114,42 +106,32 @@ class Gathering {
   std::array<Segment, kMostPositions> segments_;
 };
 
-/// Images of one group, as one of the maps reads and writes them.
-struct Planes {
-  std::int64_t channels;      // of the group
-  std::int64_t plane;         // elements
-  std::int64_t image_stride;  // of all groups
-};
-
 /// The sums over (tap, source channel), in this order: what is gathered of a tap differs only in the plane it lies in.
 struct ConvolutionFactors {
-  const Grid& grid;
-  Planes source, result;
-  const float* x;       // of the group, as below
-  const float* packed;  // weights
-  Finish finish_;
-  float* y;
+  const GridMap& map;
 
   const float* rows(std::int64_t row, std::int64_t, std::int64_t k, std::int64_t depth, float*) const {
-    return packed + k * result.channels + row * depth;
+    return map.packed + k * map.result.channels + row * depth;
   }
   void pack_panel(std::int64_t column, std::int64_t columns, std::int64_t k, std::int64_t depth, float* to) const {
     const std::int64_t width = micro_kernels().columns;
     if (columns < width) std::fill_n(to, depth * width, 0.0f);
-    Gathering gathering(grid, source.image_stride, source.plane);
+    const Planes& source = map.source;
+    Gathering gathering(map.grid, source.image_stride, source.plane);
     gathering.set_positions(column, columns);
     for (std::int64_t end = k + depth; k < end;) {
       const std::int64_t first = k % source.channels, channels = std::min(source.channels - first, end - k);
-      gathering.gather(grid.taps[static_cast<std::size_t>(k / source.channels)], x, first, channels, to, width);
+      gathering.gather(map.grid.taps[static_cast<std::size_t>(k / source.channels)], map.x, first, channels, to, width);
       to += channels * width;
       k += channels;
     }
   }
-  float* row(std::int64_t row) const { return y + row * result.plane; }
+  float* row(std::int64_t row) const { return map.y + row * map.result.plane; }
   void offsets(std::int64_t position, std::span<std::int64_t> to) const {
+    const Grid& grid = map.grid;
     for_each_run(grid, position, static_cast<std::int64_t>(to.size()), [&](const Run& run) {
       std::int64_t offset =
-          run.image * result.image_stride + grid.first + run.row * grid.row_step + run.column * grid.column_step;
+          run.image * map.result.image_stride + grid.first + run.row * grid.row_step + run.column * grid.column_step;
       for (std::int64_t& one : to.subspan(static_cast<std::size_t>(run.at), static_cast<std::size_t>(run.count))) {
         one = offset;
         offset += grid.column_step;
@@ -158,11 +140,7 @@ struct ConvolutionFactors {
   }
   bool adds() const { return false; }
   void finish(std::int64_t channel, std::int64_t offset, std::int64_t count) const {
-    if (finish_.does_nothing()) return;
-    const std::int64_t at = channel * result.plane + offset;
-    micro_kernels().finish(count, finish_.bias != nullptr ? finish_.bias[channel] : 0.0f,
-                           finish_.residual != nullptr ? finish_.residual + at : nullptr, finish_.low, finish_.high,
-                           y + at);
+    if (!map.finish.does_nothing()) finish_results(map, channel, channel * map.result.plane + offset, count);
   }
 };
 
@@ -183,24 +161,40 @@ std::int64_t group_weights(const ConvGeometry& g) {
   return g.output_channels_per_group() * g.input_channels_per_group() * g.window.taps();
 }
 
-/// One map of all groups. Weights that lie packed are not packed again.
-void map_grid(const ConvGeometry& g, const Grid& grid, const Planes& source, const Planes& result,
-              const WeightOrder& order, int threads, const float* x, const Weights& w, const Finish& finish,
-              float* workspace, float* y) {
+/// Elements of scratch space that one thread needs.
+std::int64_t grid_scratch(const Grid& grid, std::int64_t source_channels) {
+  switch (grid.algorithm) {
+    case MapAlgorithm::winograd:
+      return winograd_scratch(grid, source_channels);
+    case MapAlgorithm::direct:
+      return direct_map_scratch(grid, source_channels);
+    case MapAlgorithm::gathered:
+      return 0;
+  }
+  return 0;
+}
+
+/// One map of all groups, with packed weights.
+void map_grid(const ConvGeometry& g, std::int64_t images, const Grid& grid, const WeightOrder& order,
+              const Planes& source, const Planes& result, int threads, const float* x, const float* w,
+              const Finish& finish, float* workspace, float* y) {
+  const std::int64_t sum = source.channels * static_cast<std::int64_t>(grid.taps.size());
   for (std::int64_t group = 0; group < g.group; ++group) {
-    const float* weights = w.data + group * group_weights(g);
-    if (!w.are_packed) pack_weights(order, grid.taps, weights, threads, workspace);
-    const ConvolutionFactors factors{grid,
-                                     source,
-                                     result,
-                                     x + group * source.channels * source.plane,
-                                     w.are_packed ? weights : workspace,
-                                     of_group(finish, group, result),
-                                     y + group * result.channels * result.plane};
-    multiply_blocks(
-        factors,
-        {result.channels, g.batch * grid.positions(), source.channels * static_cast<std::int64_t>(grid.taps.size())},
-        result.plane, threads);
+    const GridMap map{grid,
+                      source,
+                      result,
+                      x + group * source.channels * source.plane,
+                      w + group * packed_elements(grid, order),
+                      of_group(finish, group, result),
+                      y + group * result.channels * result.plane};
+    if (grid.algorithm == MapAlgorithm::winograd) {
+      winograd_map(map, images, threads, workspace);
+    } else if (grid.algorithm == MapAlgorithm::direct) {
+      direct_map(map, images, threads, workspace);
+    } else {
+      multiply_blocks(ConvolutionFactors{map}, {result.channels, images * grid.positions(), sum}, result.plane,
+                      threads);
+    }
   }
 }
 
@@ -238,16 +232,34 @@ void gather_rows(const Grid& grid, Gathering& gathering, const float* x, std::in
   }
 }
 
+/// Whether rows of both factors of a gradient lie in the images as they are, and are long enough for that to pay.
+bool reads_whole_planes(const Grid& grid) {
+  constexpr std::int64_t kLeast = 256;
+  return grid.taps.size() == 1 && grid.rows == 1 && grid.source_rows == 1 && grid.columns == grid.source_columns &&
+         grid.columns >= kLeast;
+}
+
 /// w[m, k] += (row m of y) . (row k of x as its taps read it) for rows k in [first, last) of one group.
-void correlate_rows(const ConvGeometry& g, const Grid& grid, const float* x, const float* y, std::int64_t first,
-                    std::int64_t last, float* workspace, float* w) {
+void correlate_rows(const ConvGeometry& g, std::int64_t images, const Grid& grid, const float* x, const float* y,
+                    std::int64_t first, std::int64_t last, float* workspace, float* w) {
   const Planes input = input_planes(g), output = output_planes(g);
   const std::int64_t width = positions_at_once(g), k = input.channels * g.window.taps();
+  if (reads_whole_planes(grid)) {
+    for (std::int64_t image = 0; image < images; ++image) {
+      const float* of_x = x + image * input.image_stride + first * input.plane;
+      const float* of_y = y + image * output.image_stride;
+      for (std::int64_t position = 0; position < input.plane; position += width) {
+        add_dot_products({output.channels, last - first, std::min(width, input.plane - position)}, 1, of_y + position,
+                         output.plane, of_x + position, input.plane, w + first, k);
+      }
+    }
+    return;
+  }
   const Grid results = result_grid(grid);
   float* y_rows = workspace;
   float* x_rows = workspace + output.channels * width;
   Gathering of_x(grid, input.image_stride, input.plane), of_y(results, output.image_stride, output.plane);
-  const std::int64_t positions = g.batch * grid.positions();
+  const std::int64_t positions = images * grid.positions();
   for (std::int64_t position = 0; position < positions; position += width) {
     const std::int64_t count = std::min(width, positions - position);
     of_x.set_positions(position, count);
@@ -263,47 +275,101 @@ void correlate_rows(const ConvGeometry& g, const Grid& grid, const float* x, con
 
 }  // namespace
 
-std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads, bool weights_are_packed) {
-  if (is_depthwise(c.geometry)) return threads * depthwise_convolve_scratch(c);
-  return weights_are_packed ? 0 : group_weights(c.geometry);
+std::int64_t elements_packed_for_convolve(const ConvolutionGrids& c) {
+  if (is_depthwise(c.geometry)) return 0;
+  return c.geometry.group * packed_elements(c.forward, forward_order(c.geometry));
+}
+
+std::int64_t elements_packed_for_transposed(const ConvolutionGrids& c) {
+  if (is_depthwise(c.geometry)) return 0;
+  std::int64_t elements = 0;
+  for (const Grid& grid : c.transposed) elements += packed_elements(grid, transposed_order(c.geometry));
+  return c.geometry.group * elements;
+}
+
+namespace {
+
+/// Of all groups. Returns where the packed ones end.
+float* pack_grid(const ConvGeometry& g, const Grid& grid, const WeightOrder& order, int threads, const float* w,
+                 float* packed) {
+  for (std::int64_t group = 0; group < g.group; ++group) {
+    pack_weights(grid, order, threads, w + group * group_weights(g), packed);
+    packed += packed_elements(grid, order);
+  }
+  return packed;
+}
+
+}  // namespace
+
+void pack_for_convolve(const ConvolutionGrids& c, int threads, const float* w, float* packed) {
+  if (is_depthwise(c.geometry)) return;
+  pack_grid(c.geometry, c.forward, forward_order(c.geometry), threads, w, packed);
+}
+
+void pack_for_transposed(const ConvolutionGrids& c, int threads, const float* w, float* packed) {
+  if (is_depthwise(c.geometry)) return;
+  for (const Grid& grid : c.transposed)
+    packed = pack_grid(c.geometry, grid, transposed_order(c.geometry), threads, w, packed);
+}
+
+std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads) {
+  if (is_depthwise(c.geometry)) return threads * whole_lines(depthwise_convolve_scratch(c));
+  return threads * whole_lines(grid_scratch(c.forward, c.geometry.input_channels_per_group()));
 }
 
 std::int64_t convolve_transposed_workspace(const ConvolutionGrids& c, int threads) {
-  return is_depthwise(c.geometry) ? threads * depthwise_transposed_scratch(c) : group_weights(c.geometry);
+  if (is_depthwise(c.geometry)) return threads * whole_lines(depthwise_transposed_scratch(c));
+  std::int64_t most = 0;
+  for (const Grid& grid : c.transposed)
+    most = std::max(most, threads * whole_lines(grid_scratch(grid, c.geometry.output_channels_per_group())));
+  return most;
 }
 
 std::int64_t correlate_workspace(const ConvolutionGrids& c, int threads) {
-  return threads * (is_depthwise(c.geometry) ? depthwise_correlate_scratch(c) : correlation_scratch(c.geometry));
+  if (is_depthwise(c.geometry)) return threads * whole_lines(depthwise_correlate_scratch(c));
+  if (is_direct(c.forward))
+    return threads *
+           whole_lines(direct_correlate_scratch(c.forward, c.geometry.output_channels_per_group(), c.geometry.batch));
+  return threads * correlation_scratch(c.geometry);
 }
 
-void convolve(const ConvolutionGrids& c, int threads, const float* x, const Weights& w, const Finish& finish,
-              float* workspace, float* y) {
+void convolve(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* w,
+              const Finish& finish, float* workspace, float* y) {
   const ConvGeometry& g = c.geometry;
-  if (is_depthwise(g)) return depthwise_convolve(c, threads, x, w.data, finish, workspace, y);
-  map_grid(g, c.forward, input_planes(g), output_planes(g), forward_order(g), threads, x, w, finish, workspace, y);
+  if (is_depthwise(g)) return depthwise_convolve(c, images, threads, x, w, finish, workspace, y);
+  map_grid(g, images, c.forward, forward_order(g), input_planes(g), output_planes(g), threads, x, w, finish, workspace,
+           y);
 }
 
-void convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w, const Finish& finish,
-                         float* workspace, float* x) {
+void convolve_transposed(const ConvolutionGrids& c, std::int64_t images, int threads, const float* y, const float* w,
+                         const Finish& finish, float* workspace, float* x) {
   const ConvGeometry& g = c.geometry;
-  if (is_depthwise(g)) return depthwise_convolve_transposed(c, threads, y, w, finish, workspace, x);
+  if (is_depthwise(g)) return depthwise_convolve_transposed(c, images, threads, y, w, finish, workspace, x);
   for (const Grid& grid : c.transposed) {
-    map_grid(g, grid, output_planes(g), input_planes(g), transposed_order(g), threads, y, {w}, finish, workspace, x);
+    map_grid(g, images, grid, transposed_order(g), output_planes(g), input_planes(g), threads, y, w, finish, workspace,
+             x);
+    w += g.group * packed_elements(grid, transposed_order(g));
   }
 }
 
-void correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace, float* w) {
-  if (is_depthwise(c.geometry)) return depthwise_correlate(c, threads, x, y, workspace, w);
+void correlate(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* y,
+               float* workspace, float* w) {
+  if (is_depthwise(c.geometry)) return depthwise_correlate(c, images, threads, x, y, workspace, w);
   const ConvGeometry& g = c.geometry;
   const Planes input = input_planes(g), output = output_planes(g);
-  std::fill_n(w, g.group * group_weights(g), 0.0f);
   const std::int64_t k = input.channels * g.window.taps(), step = micro_kernels().dot_columns;
   const std::int64_t columns = ceil_div(k, step), parts = std::min<std::int64_t>(threads, columns);
   for (std::int64_t group = 0; group < g.group; ++group) {
+    const float* of_x = x + group * input.channels * input.plane;
+    const float* of_y = y + group * output.channels * output.plane;
+    float* of_w = w + group * group_weights(g);
+    if (is_direct(c.forward)) {
+      direct_correlate(c.forward, input, output, g.batch, images, threads, of_x, of_y, workspace, of_w);
+      continue;
+    }
     in_parallel(parts, threads, [&](std::int64_t i) {  // from one tile to another: sums do not depend on the threads
-      correlate_rows(g, c.forward, x + group * input.channels * input.plane, y + group * output.channels * output.plane,
-                     columns * i / parts * step, std::min(k, columns * (i + 1) / parts * step),
-                     workspace + i * correlation_scratch(g), w + group * group_weights(g));
+      correlate_rows(g, images, c.forward, of_x, of_y, columns * i / parts * step,
+                     std::min(k, columns * (i + 1) / parts * step), workspace + i * correlation_scratch(g), of_w);
     });
   }
 }

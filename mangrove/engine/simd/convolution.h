@@ -10,23 +10,28 @@
 /// Results do not depend on the number of threads.
 namespace mangrove::simd {
 
+/// Elements of the weights in the order in which a map reads them; none for a depthwise convolution, which reads them
+/// as they are.
+std::int64_t elements_packed_for_convolve(const ConvolutionGrids& c);
+std::int64_t elements_packed_for_transposed(const ConvolutionGrids& c);
+void pack_for_convolve(const ConvolutionGrids& c, int threads, const float* w, float* packed);
+void pack_for_transposed(const ConvolutionGrids& c, int threads, const float* w, float* packed);
+
 /// Elements of scratch space that each map needs.
-std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads, bool weights_are_packed);
+std::int64_t convolve_workspace(const ConvolutionGrids& c, int threads);
 std::int64_t convolve_transposed_workspace(const ConvolutionGrids& c, int threads);
 std::int64_t correlate_workspace(const ConvolutionGrids& c, int threads);
 
-struct Weights {
-  const float* data;
-  bool are_packed = false;  // as PackedWeights says
-};
+// `images`: how many lie at x and y.
 
-/// y = w * x
-void convolve(const ConvolutionGrids& c, int threads, const float* x, const Weights& w, const Finish& finish,
-              float* workspace, float* y);
-/// x = the transpose of that map, of y; also a convolution's gradient with respect to x.
-void convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w, const Finish& finish,
-                         float* workspace, float* x);
-/// w = the gradient with respect to w, from x and the gradient y.
-void correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace, float* w);
+/// y = w * x, with weights that were packed for it.
+void convolve(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* w,
+              const Finish& finish, float* workspace, float* y);
+/// x = the transpose of that map, of y; also a convolution's gradient with respect to x. Likewise.
+void convolve_transposed(const ConvolutionGrids& c, std::int64_t images, int threads, const float* y, const float* w,
+                         const Finish& finish, float* workspace, float* x);
+/// w += the gradient with respect to w, from x and the gradient y.
+void correlate(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* y,
+               float* workspace, float* w);
 
 }  // namespace mangrove::simd

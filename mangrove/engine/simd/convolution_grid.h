@@ -13,6 +13,13 @@ struct Tap {
   std::int64_t weight;  // which of the kernel's it is
 };
 
+/// How a map over a grid is computed.
+enum class MapAlgorithm {
+  gathered,  // a product whose second factor is gathered from the image
+  direct,    // a product that reads a padded copy of the image
+  winograd,  // fewer products, on transformed tiles
+};
+
 /// A grid of positions over planes of a source, and where their results lie.
 struct Grid {
   std::int64_t rows, columns;                 // of positions
@@ -20,6 +27,7 @@ struct Grid {
   std::int64_t source_rows, source_columns;   // of a plane
   std::int64_t first, row_step, column_step;  // in a plane of results
   std::vector<Tap> taps;
+  MapAlgorithm algorithm = MapAlgorithm::gathered;
 
   std::int64_t positions() const { return rows * columns; }
 };
@@ -41,7 +49,8 @@ bool is_depthwise(const ConvGeometry& geometry);
 
 /// A convolution with its grids and those of its transpose, as its kernels compute them in each run.
 struct ConvolutionGrids {
-  explicit ConvolutionGrids(const ConvGeometry& of);
+  /// fast: also by algorithms that round otherwise than the definition.
+  ConvolutionGrids(const ConvGeometry& of, bool fast);
 
   ConvGeometry geometry;
   Grid forward;

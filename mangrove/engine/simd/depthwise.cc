@@ -6,6 +6,7 @@
 #include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
 #include "mangrove/engine/simd/micro_kernels.h"
+#include "mangrove/engine/simd/scratch_ranges.h"
 
 namespace mangrove::simd {
 namespace {
@@ -37,16 +38,11 @@ struct PaddedPlane {
   void fill(const float* plane, float* to) const {
     const std::int64_t first = std::max<std::int64_t>(w.pads_begin[0], 0);
     const std::int64_t last = std::min(rows, w.input[0] + w.pads_begin[0]);
-    for (std::int64_t i = first; i < last; ++i) {
-      const float* from = plane + (i - w.pads_begin[0]) * w.input[1];
-      for (const Part& of : parts) {
-        float* into = to + i * row + of.to;
-        if (w.strides[1] == 1) {
-          copy(from + of.column, of.count, into);
-        } else {
-          for (std::int64_t j = 0; j < of.count; ++j) into[j] = from[of.column + j * w.strides[1]];
-        }
-      }
+    const float* from = plane + (first - w.pads_begin[0]) * w.input[1];
+    for (const Part& of : parts) {
+      micro_kernels().copy(
+          {from + of.column, std::max<std::int64_t>(last - first, 0), of.count, w.input[1], w.strides[1]},
+          to + first * row + of.to, row);
     }
   }
   std::vector<const float*> starts(const float* filled) const {
@@ -88,7 +84,7 @@ struct PaddedOutput {
   void clear(float* to) const { std::fill_n(to, elements(), 0.0f); }
   /// Where it was cleared before.
   void fill(const float* plane, float* to) const {
-    for (std::int64_t i = 0; i < height; ++i) copy(plane + i * width, width, to + (above + i) * row + left);
+    micro_kernels().copy({plane, height, width, width}, to + above * row + left, row);
   }
   std::vector<const float*> starts(const float* filled, const Grid& grid) const {
     std::vector<const float*> made;
@@ -103,18 +99,11 @@ std::int64_t zero_padded_row(const Window& w) {
   return ceil_div(w.output[1], kMaxLanes) * kMaxLanes;
 }
 
-/// work(first, last, scratch) for parts of `count` planes, one for each thread, with scratch space of its own.
-template <class Work>
-void share_planes(std::int64_t count, int threads, float* workspace, std::int64_t scratch, const Work& work) {
-  in_parallel(threads, threads,
-              [&](std::int64_t i) { work(count * i / threads, count * (i + 1) / threads, workspace + i * scratch); });
-}
-
 void finish_plane(const Finish& finish, std::int64_t at, std::int64_t count, float* y) {
-  const Finish rest{nullptr, finish.residual, finish.low, finish.high};  // the sums began with the bias
+  const Finish rest{nullptr, finish.residual, finish.bounds};  // the sums began with the bias
   if (rest.does_nothing()) return;
-  micro_kernels().finish(count, 0, rest.residual != nullptr ? rest.residual + at : nullptr, rest.low, rest.high,
-                         y + at);
+  micro_kernels().finish(count, 0, rest.residual != nullptr ? rest.residual + at : nullptr, rest.bounds.low,
+                         rest.bounds.high, y + at);
 }
 
 }  // namespace
@@ -133,26 +122,26 @@ std::int64_t depthwise_correlate_scratch(const ConvolutionGrids& c) {
   return PaddedPlane(w).elements() + w.output[0] * zero_padded_row(w);
 }
 
-void depthwise_convolve(const ConvolutionGrids& c, int threads, const float* x, const float* w, const Finish& finish,
-                        float* workspace, float* y) {
+void depthwise_convolve(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* w,
+                        const Finish& finish, float* workspace, float* y) {
   const ConvGeometry& g = c.geometry;
   const PaddedPlane padded(g.window);
   const std::int64_t plane = g.window.output_plane(), outputs = g.output_channels_per_group();
-  share_planes(g.batch * g.output_channels, threads, workspace, depthwise_convolve_scratch(c),
-               [&](std::int64_t first, std::int64_t last, float* scratch) {
-                 const std::vector<const float*> starts = padded.starts(scratch);
-                 const DepthwiseRows rows = padded.positions(starts);
-                 padded.clear(scratch);
-                 for (std::int64_t i = first; i < last; ++i) {
-                   const std::int64_t channel = i % g.output_channels;
-                   const std::int64_t from = i / g.output_channels * g.input_channels + channel / outputs;
-                   padded.fill(x + from * g.window.input_plane(), scratch);
-                   const float start = finish.bias != nullptr ? finish.bias[channel] : 0.0f;
-                   micro_kernels().filter(rows, w + channel * g.window.taps(), start, false, y + i * plane,
-                                          g.window.output[1]);
-                   finish_plane(finish, i * plane, plane, y);
-                 }
-               });
+  in_ranges_with_scratch(images * g.output_channels, threads, workspace, depthwise_convolve_scratch(c),
+                         [&](std::int64_t first, std::int64_t last, float* scratch) {
+                           const std::vector<const float*> starts = padded.starts(scratch);
+                           const DepthwiseRows rows = padded.positions(starts);
+                           padded.clear(scratch);
+                           for (std::int64_t i = first; i < last; ++i) {
+                             const std::int64_t channel = i % g.output_channels;
+                             const std::int64_t from = i / g.output_channels * g.input_channels + channel / outputs;
+                             padded.fill(x + from * g.window.input_plane(), scratch);
+                             const float start = finish.bias != nullptr ? finish.bias[channel] : 0.0f;
+                             micro_kernels().filter(rows, w + channel * g.window.taps(), start, false, y + i * plane,
+                                                    g.window.output[1]);
+                             finish_plane(finish, i * plane, plane, y);
+                           }
+                         });
 }
 
 namespace {
@@ -185,58 +174,58 @@ struct TransposedFilter {
 
 }  // namespace
 
-void depthwise_convolve_transposed(const ConvolutionGrids& c, int threads, const float* y, const float* w,
-                                   const Finish& finish, float* workspace, float* x) {
+void depthwise_convolve_transposed(const ConvolutionGrids& c, std::int64_t images, int threads, const float* y,
+                                   const float* w, const Finish& finish, float* workspace, float* x) {
   const ConvGeometry& g = c.geometry;
   const std::vector<Grid>& grids = c.transposed;
   const PaddedOutput padded(g.window, grids);
   const std::int64_t plane = g.window.input_plane(), outputs = g.output_channels_per_group();
   const std::int64_t from_plane = g.window.output_plane();
-  share_planes(g.batch * g.input_channels, threads, workspace, depthwise_transposed_scratch(c),
-               [&](std::int64_t first, std::int64_t last, float* scratch) {
-                 std::vector<TransposedFilter> filters;
-                 filters.reserve(grids.size());
-                 for (const Grid& grid : grids) filters.emplace_back(grid, padded, scratch);
-                 padded.clear(scratch);
-                 for (std::int64_t i = first; i < last; ++i) {
-                   const std::int64_t channel = i % g.input_channels, image = i / g.input_channels;
-                   for (std::int64_t output = 0; output < outputs; ++output) {
-                     const std::int64_t from = channel * outputs + output;
-                     padded.fill(y + (image * g.output_channels + from) * from_plane, scratch);
-                     const float start = output == 0 && finish.bias != nullptr ? finish.bias[channel] : 0.0f;
-                     for (TransposedFilter& filter : filters) {
-                       filter(w + from * g.window.taps(), start, output > 0, scratch + padded.elements(),
-                              x + i * plane);
-                     }
-                   }
-                   finish_plane(finish, i * plane, plane, x);
-                 }
-               });
+  in_ranges_with_scratch(images * g.input_channels, threads, workspace, depthwise_transposed_scratch(c),
+                         [&](std::int64_t first, std::int64_t last, float* scratch) {
+                           std::vector<TransposedFilter> filters;
+                           filters.reserve(grids.size());
+                           for (const Grid& grid : grids) filters.emplace_back(grid, padded, scratch);
+                           padded.clear(scratch);
+                           for (std::int64_t i = first; i < last; ++i) {
+                             const std::int64_t channel = i % g.input_channels, image = i / g.input_channels;
+                             for (std::int64_t output = 0; output < outputs; ++output) {
+                               const std::int64_t from = channel * outputs + output;
+                               padded.fill(y + (image * g.output_channels + from) * from_plane, scratch);
+                               const float start = output == 0 && finish.bias != nullptr ? finish.bias[channel] : 0.0f;
+                               for (TransposedFilter& filter : filters) {
+                                 filter(w + from * g.window.taps(), start, output > 0, scratch + padded.elements(),
+                                        x + i * plane);
+                               }
+                             }
+                             finish_plane(finish, i * plane, plane, x);
+                           }
+                         });
 }
 
-void depthwise_correlate(const ConvolutionGrids& c, int threads, const float* x, const float* y, float* workspace,
-                         float* w) {
+void depthwise_correlate(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* y,
+                         float* workspace, float* w) {
   const ConvGeometry& g = c.geometry;
   const PaddedPlane padded(g.window);
   const std::int64_t row = zero_padded_row(g.window), rows = g.window.output[0], columns = g.window.output[1];
-  std::fill_n(w, g.output_channels * g.window.taps(), 0.0f);
-  share_planes(g.output_channels, threads, workspace, depthwise_correlate_scratch(c),
-               [&](std::int64_t first, std::int64_t last, float* scratch) {
-                 float* results = scratch + padded.elements();
-                 const std::vector<const float*> starts = padded.starts(scratch);
-                 const DepthwiseRows positions = padded.positions(starts);
-                 padded.clear(scratch);
-                 std::fill_n(results, rows * row, 0.0f);  // the zeros behind the rows stay
-                 for (std::int64_t channel = first; channel < last; ++channel) {
-                   for (std::int64_t image = 0; image < g.batch; ++image) {
-                     const std::int64_t from = image * g.input_channels + channel / g.output_channels_per_group();
-                     padded.fill(x + from * g.window.input_plane(), scratch);
-                     const float* of_y = y + (image * g.output_channels + channel) * g.window.output_plane();
-                     for (std::int64_t r = 0; r < rows; ++r) copy(of_y + r * columns, columns, results + r * row);
-                     micro_kernels().correlate(positions, results, row, w + channel * g.window.taps());
-                   }
-                 }
-               });
+  in_ranges_with_scratch(g.output_channels, threads, workspace, depthwise_correlate_scratch(c),
+                         [&](std::int64_t first, std::int64_t last, float* scratch) {
+                           float* results = scratch + padded.elements();
+                           const std::vector<const float*> starts = padded.starts(scratch);
+                           const DepthwiseRows positions = padded.positions(starts);
+                           padded.clear(scratch);
+                           std::fill_n(results, rows * row, 0.0f);  // the zeros behind the rows stay
+                           for (std::int64_t channel = first; channel < last; ++channel) {
+                             for (std::int64_t image = 0; image < images; ++image) {
+                               const std::int64_t from =
+                                   image * g.input_channels + channel / g.output_channels_per_group();
+                               padded.fill(x + from * g.window.input_plane(), scratch);
+                               const float* of_y = y + (image * g.output_channels + channel) * g.window.output_plane();
+                               micro_kernels().copy({of_y, rows, columns, columns}, results, row);
+                               micro_kernels().correlate(positions, results, row, w + channel * g.window.taps());
+                             }
+                           }
+                         });
 }
 
 }  // namespace mangrove::simd

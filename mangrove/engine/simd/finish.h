@@ -4,17 +4,21 @@
 
 namespace mangrove::simd {
 
+/// What results are limited to.
+struct Bounds {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+
+  bool operator==(const Bounds&) const = default;
+};
+
 /// What is computed on the results before they leave the cache: min(max(y + bias + residual, low), high).
 struct Finish {
   const float* bias = nullptr;      // one each channel
   const float* residual = nullptr;  // as the result lies
-  float low = -std::numeric_limits<float>::infinity();
-  float high = std::numeric_limits<float>::infinity();
+  Bounds bounds = {};
 
-  bool does_nothing() const {
-    return bias == nullptr && residual == nullptr && low == -std::numeric_limits<float>::infinity() &&
-           high == std::numeric_limits<float>::infinity();
-  }
+  bool does_nothing() const { return bias == nullptr && residual == nullptr && bounds == Bounds{}; }
 };
 
 }  // namespace mangrove::simd

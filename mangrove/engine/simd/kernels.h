@@ -10,6 +10,12 @@ Result<NodeKernels> make_convolution(const KernelRequest& request);
 /// Clip, each of which may be missing.
 bool convolution_fuses(const KernelRequest& request);
 
+/// BatchNormalization of floats; in training, where its running statistics are states of the model.
+Result<NodeKernels> make_batch_norm(const KernelRequest& request);
+/// Whether the request's epilogue is one that is computed with it: a residual Add of another value and then a Relu or
+/// Clip, each of which may be missing.
+bool batch_norm_fuses(const KernelRequest& request);
+
 Result<NodeKernels> make_sigmoid(const KernelRequest& request);
 Result<NodeKernels> make_tanh(const KernelRequest& request);
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 // This file is compiled once for each set of instructions that a processor may have; the best one is chosen when the
-// program runs. Those with AVX-512 have oneDNN.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// program runs.
+#include "mangrove/engine/simd/highway_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mangrove/engine/simd/micro_kernels.cc"
 #include <hwy/foreach_target.h>  // first
@@ -34,21 +33,35 @@ constexpr int kRows = 6, kVectors = 2, kDotRows = 4, kDotColumns = 3;
 static_assert(kRows <= MicroKernels::kMaxRows && kVectors * kLanes <= MicroKernels::kMaxColumns &&
               kDotRows <= MicroKernels::kMaxDotRows && kDotColumns <= MicroKernels::kMaxDotColumns);
 
-template <int rows>
-void multiply(std::int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT y,
-              std::int64_t stride, bool adds) {
+/// Where the vectors of b lie: packed, or anywhere.
+struct PackedPanel {
+  const float* HWY_RESTRICT b;
+  Vector load(int v) const { return hn::LoadU(kFloats, b + v * kLanes); }
+  void next() { b += kVectors * kLanes; }
+};
+struct IndirectPieces {
+  const float* starts[kVectors];
+  const std::int64_t* HWY_RESTRICT offset;
+  Vector load(int v) const { return hn::LoadU(kFloats, starts[v] + *offset); }
+  void next() { ++offset; }
+};
+
+/// y[v]: of vector v of the first row.
+template <int rows, class Panel>
+HWY_INLINE void multiply_panel(std::int64_t depth, const float* HWY_RESTRICT a, Panel panel,
+                               float* const (&y)[kVectors], std::int64_t stride, bool adds) {
   Vector sums[rows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = adds ? hn::LoadU(kFloats, y + r * stride + v * kLanes) : hn::Zero(kFloats);
+      sums[r][v] = adds ? hn::LoadU(kFloats, y[v] + r * stride) : hn::Zero(kFloats);
     }
   }
-  for (; depth > 0; --depth, a += rows, b += kVectors * kLanes) {
+  for (; depth > 0; --depth, a += rows, panel.next()) {
     Vector factors[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) factors[v] = hn::LoadU(kFloats, b + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) factors[v] = panel.load(v);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const Vector factor = hn::Set(kFloats, a[r]);
@@ -59,40 +72,94 @@ void multiply(std::int64_t depth, const float* HWY_RESTRICT a, const float* HWY_
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], kFloats, y + r * stride + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], kFloats, y[v] + r * stride);
   }
 }
 
-template <int rows, int columns>
-void dot(std::int64_t length, float scale, const float* HWY_RESTRICT a, std::int64_t a_stride,
-         const float* HWY_RESTRICT b, std::int64_t b_stride, float* HWY_RESTRICT y, std::int64_t y_stride) {
-  Vector sums[rows][columns];
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 8
-    for (int c = 0; c < columns; ++c) sums[r][c] = hn::Zero(kFloats);
+template <int rows>
+void multiply(std::int64_t depth, const float* a, const float* b, float* y, std::int64_t stride, bool adds) {
+  float* to[kVectors];
+  for (int v = 0; v < kVectors; ++v) to[v] = y + v * kLanes;
+  multiply_panel<rows>(depth, a, PackedPanel{b}, to, stride, adds);
+}
+
+template <int rows>
+void multiply_indirect(std::int64_t depth, const float* a, const float* const* pieces, const std::int64_t* offsets,
+                       float* const* y, std::int64_t stride, bool adds) {
+  IndirectPieces panel{{}, offsets};
+  float* to[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    panel.starts[v] = pieces[v];
+    to[v] = y[v];
   }
-  std::int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-    Vector factors[columns];
-#pragma GCC unroll 8
-    for (int c = 0; c < columns; ++c) factors[c] = hn::LoadU(kFloats, b + c * b_stride + i);
+  multiply_panel<rows>(depth, a, panel, to, stride, adds);
+}
+
+template <int rows, int columns>
+struct DotTile {
+  Vector sums[rows][columns];
+
+  HWY_INLINE void clear() {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      const Vector factor = hn::LoadU(kFloats, a + r * a_stride + i);
+#pragma GCC unroll 8
+      for (int c = 0; c < columns; ++c) sums[r][c] = hn::Zero(kFloats);
+    }
+  }
+  /// a(r), b(c): where the next vectors of the rows lie.
+  template <class A, class B>
+  HWY_INLINE void add(const A& a, const B& b) {
+    Vector factors[columns];
+#pragma GCC unroll 8
+    for (int c = 0; c < columns; ++c) factors[c] = hn::LoadU(kFloats, b(c));
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      const Vector factor = hn::LoadU(kFloats, a(r));
 #pragma GCC unroll 8
       for (int c = 0; c < columns; ++c) sums[r][c] = hn::MulAdd(factor, factors[c], sums[r][c]);
     }
   }
+  /// visit(r, c, sum) for each sum.
+  template <class Visit>
+  HWY_INLINE void for_each(const Visit& visit) const {
 #pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int c = 0; c < columns; ++c) {
-      float sum = hn::GetLane(hn::SumOfLanes(kFloats, sums[r][c]));
-      for (std::int64_t k = i; k < length; ++k) sum += a[r * a_stride + k] * b[c * b_stride + k];
-      y[r * y_stride + c] += scale * sum;
+      for (int c = 0; c < columns; ++c) visit(r, c, hn::GetLane(hn::SumOfLanes(kFloats, sums[r][c])));
     }
   }
+};
+
+template <int rows, int columns>
+void dot(std::int64_t length, float scale, const float* HWY_RESTRICT a, std::int64_t a_stride,
+         const float* HWY_RESTRICT b, std::int64_t b_stride, float* HWY_RESTRICT y, std::int64_t y_stride) {
+  DotTile<rows, columns> tile;
+  tile.clear();
+  std::int64_t i = 0;
+  for (; i + kLanes <= length; i += kLanes)
+    tile.add([&](int r) HWY_ATTR { return a + r * a_stride + i; },
+             [&](int c) HWY_ATTR { return b + c * b_stride + i; });
+  tile.for_each([&](int r, int c, float sum) HWY_ATTR {
+    for (std::int64_t k = i; k < length; ++k) sum += a[r * a_stride + k] * b[c * b_stride + k];
+    y[r * y_stride + c] += scale * sum;
+  });
+}
+
+template <int rows, int columns>
+void dot_indirect(std::int64_t vectors, const float* HWY_RESTRICT a, std::int64_t a_stride,
+                  const std::int64_t* HWY_RESTRICT of_a, const float* const* b, const std::int64_t* HWY_RESTRICT of_b,
+                  float* HWY_RESTRICT y, std::int64_t y_stride) {
+  const float* starts[columns];
+#pragma GCC unroll 8
+  for (int c = 0; c < columns; ++c) starts[c] = b[c];
+  DotTile<rows, columns> tile;
+  tile.clear();
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    const float* row = a + of_a[v];
+    const std::int64_t offset = of_b[v];
+    tile.add([&](int r) HWY_ATTR { return row + r * a_stride; }, [&](int c) HWY_ATTR { return starts[c] + offset; });
+  }
+  tile.for_each([&](int r, int c, float sum) HWY_ATTR { y[r * y_stride + c] += sum; });
 }
 
 // ---- depthwise
@@ -112,6 +179,27 @@ void filter_vectors(const DepthwiseRows& source, std::int64_t row, std::int64_t 
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) sums[v] = hn::MulAdd(weight, hn::LoadU(kFloats, from + v * kLanes), sums[v]);
   }
+}
+
+/// to[i] = v[i], or += where `adds`, for fewer elements than a vector has. A loop would become a call of memcpy, which
+/// takes longer than its work.
+HWY_INLINE void store_first(std::int64_t count, Vector v, bool adds, float* to) {
+  constexpr hn::FixedTag<float, kLanes >= 4 ? 4 : 1> kShort;
+  constexpr std::int64_t kShortLanes = hn::MaxLanes(kShort);
+  HWY_ALIGN float made[kLanes];
+  hn::Store(v, kFloats, made);
+  std::int64_t i = 0;
+  for (; i + kShortLanes <= count; i += kShortLanes) {
+    const auto part = hn::LoadU(kShort, made + i);
+    hn::StoreU(adds ? hn::Add(part, hn::LoadU(kShort, to + i)) : part, kShort, to + i);
+  }
+  const auto store_next = [&] {
+    if (i < count) to[i] = adds ? to[i] + made[i] : made[i];
+    ++i;
+  };
+  store_next();
+  store_next();
+  store_next();
 }
 
 template <std::int64_t known_taps>
@@ -137,9 +225,7 @@ void filter_rows(const DepthwiseRows& source, const float* HWY_RESTRICT weights,
         hn::StoreU(adds ? hn::Add(sum[0], hn::LoadU(kFloats, to)) : sum[0], kFloats, to);
         continue;
       }
-      HWY_ALIGN float rest[kLanes];
-      hn::Store(sum[0], kFloats, rest);
-      for (std::int64_t i = 0; column + i < source.columns; ++i) to[i] = adds ? to[i] + rest[i] : rest[i];
+      store_first(source.columns - column, sum[0], adds, to);
     }
   }
 }
@@ -174,6 +260,45 @@ void correlate(const DepthwiseRows& source, const float* y, std::int64_t stride,
     correlate_taps<kTapsInRegisters>(source, source.starts + t, y, stride, sums + t);
   }
   for (; t < source.taps; ++t) correlate_taps<1>(source, source.starts + t, y, stride, sums + t);
+}
+
+// ---- copies
+
+/// Of a row with at least as many elements as a vector: the last one is handled with those before it.
+template <class Tag>
+HWY_INLINE void copy_row(Tag tag, std::int64_t columns, const float* from, float* to) {
+  constexpr std::int64_t kStep = hn::MaxLanes(Tag());
+  for (std::int64_t i = 0; i + kStep < columns; i += kStep) hn::StoreU(hn::LoadU(tag, from + i), tag, to + i);
+  hn::StoreU(hn::LoadU(tag, from + columns - kStep), tag, to + columns - kStep);
+}
+
+void copy(const PlaneRows& from, float* to, std::int64_t stride) {
+  constexpr hn::FixedTag<float, kLanes >= 4 ? 4 : 1> kShort;
+  const float* row = from.start;
+  for (std::int64_t r = 0; r < from.rows; ++r, row += from.stride, to += stride) {
+    std::int64_t i = 0;
+    if (from.step == 1) {
+      if (from.columns >= kLanes) {
+        copy_row(kFloats, from.columns, row, to);
+      } else if (from.columns >= static_cast<std::int64_t>(hn::MaxLanes(kShort))) {
+        copy_row(kShort, from.columns, row, to);
+      } else {
+        for (; i < from.columns; ++i) to[i] = row[i];
+      }
+      continue;
+    }
+#if HWY_TARGET != HWY_SCALAR
+    if (from.step == 2) {  // the second load ends with the last element that is copied
+      for (; i + kLanes <= from.columns; i += kLanes) {
+        const Vector first = hn::LoadU(kFloats, row + 2 * i), second = hn::LoadU(kFloats, row + 2 * i + kLanes - 1);
+        hn::StoreU(hn::ConcatUpperLower(kFloats, hn::ConcatOdd(kFloats, second, second),
+                                        hn::ConcatEven(kFloats, first, first)),
+                   kFloats, to + i);
+      }
+    }
+#endif
+    for (; i < from.columns; ++i) to[i] = row[i * from.step];
+  }
 }
 
 // ---- after the sums
@@ -225,10 +350,12 @@ void tanh(std::int64_t count, const float* x, float* y) {
 template <int... rows>
 constexpr void set_multiply(MicroKernels& made, std::integer_sequence<int, rows...>) {
   ((made.multiply[rows] = multiply<rows + 1>), ...);
+  ((made.multiply_indirect[rows] = multiply_indirect<rows + 1>), ...);
 }
 template <int rows, int... columns>
 constexpr void set_dot_row(MicroKernels& made, std::integer_sequence<int, columns...>) {
   ((made.dot[rows][columns] = dot<rows + 1, columns + 1>), ...);
+  ((made.dot_indirect[rows][columns] = dot_indirect<rows + 1, columns + 1>), ...);
 }
 template <int... rows>
 constexpr void set_dot(MicroKernels& made, std::integer_sequence<int, rows...>) {
@@ -236,14 +363,18 @@ constexpr void set_dot(MicroKernels& made, std::integer_sequence<int, rows...>) 
 }
 
 MicroKernels make_micro_kernels() {
-  MicroKernels made{.rows = kRows,
+  MicroKernels made{.lanes = static_cast<int>(kLanes),
+                    .rows = kRows,
                     .columns = static_cast<int>(kVectors * kLanes),
                     .dot_rows = kDotRows,
                     .dot_columns = kDotColumns,
                     .multiply = {},
+                    .multiply_indirect = {},
                     .dot = {},
+                    .dot_indirect = {},
                     .filter = filter,
                     .correlate = correlate,
+                    .copy = copy,
                     .finish = finish,
                     .sigmoid = sigmoid,
                     .tanh = tanh};

@@ -21,9 +21,19 @@ struct DepthwiseRows {
 /// Vectors have at most so many elements.
 constexpr std::int64_t kMaxLanes = 16;
 
-struct MicroKernels {
-  static constexpr int kMaxRows = 6, kMaxColumns = 3 * kMaxLanes, kMaxDotRows = 4, kMaxDotColumns = 4;
+/// Elements of a plane: `columns` of each row, `step` apart.
+struct PlaneRows {
+  const float* start;
+  std::int64_t rows, columns;
+  std::int64_t stride;  // from row to row
+  std::int64_t step = 1;
+};
 
+struct MicroKernels {
+  static constexpr int kMaxRows = 6, kMaxVectors = 3, kMaxColumns = kMaxVectors * kMaxLanes, kMaxDotRows = 4,
+                       kMaxDotColumns = 4;
+
+  int lanes;                  // elements of a vector
   int rows, columns;          // of the tile of a product whose sums stay in registers
   int dot_rows, dot_columns;  // the same where both factors are rows
 
@@ -33,10 +43,22 @@ struct MicroKernels {
                             bool adds);
   std::array<Multiply, kMaxRows> multiply;  // [rows - 1]
 
+  /// The same with vectors of b that lie anywhere: vector v of row k at pieces[v] + offsets[k]. Vector v of the first
+  /// row of the result lies at y[v].
+  using MultiplyIndirect = void (*)(std::int64_t depth, const float* a, const float* const* pieces,
+                                    const std::int64_t* offsets, float* const* y, std::int64_t stride, bool adds);
+  std::array<MultiplyIndirect, kMaxRows> multiply_indirect;  // [rows - 1]
+
   /// y[i, j] += scale * (row i of a) . (row j of b), of `length` elements each. Strides: from row to row.
   using Dot = void (*)(std::int64_t length, float scale, const float* a, std::int64_t a_stride, const float* b,
                        std::int64_t b_stride, float* y, std::int64_t y_stride);
   std::array<std::array<Dot, kMaxDotColumns>, kMaxDotRows> dot;  // [rows - 1][columns - 1]
+
+  /// y[i, j] += (row i of a) . (row j of b), whose vectors lie anywhere: vector v of row i at a + i * a_stride +
+  /// of_a[v], of row j at b[j] + of_b[v].
+  using DotIndirect = void (*)(std::int64_t vectors, const float* a, std::int64_t a_stride, const std::int64_t* of_a,
+                               const float* const* b, const std::int64_t* of_b, float* y, std::int64_t y_stride);
+  std::array<std::array<DotIndirect, kMaxDotColumns>, kMaxDotRows> dot_indirect;  // [rows - 1][columns - 1]
 
   /// y[i, j] = start + sum over t of weights[t] * tap t, or += where `adds`; the rows of y are `stride` apart.
   void (*filter)(const DepthwiseRows& source, const float* weights, float start, bool adds, float* y,
@@ -44,6 +66,9 @@ struct MicroKernels {
   /// sums[t] += sum over positions of y[i, j] * tap t. Rows of y are `stride` apart; behind each are zeros, up to a
   /// multiple of kMaxLanes.
   void (*correlate)(const DepthwiseRows& source, const float* y, std::int64_t stride, float* sums);
+
+  /// Copies rows to where they lie `stride` apart and their elements next to each other.
+  void (*copy)(const PlaneRows& from, float* to, std::int64_t stride);
 
   /// y[i] = min(max(y[i] + bias + residual[i], low), high); residual may be null.
   void (*finish)(std::int64_t count, float bias, const float* residual, float low, float high, float* y);

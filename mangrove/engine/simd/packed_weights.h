@@ -1,62 +1,37 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 
 #include "mangrove/engine/kernel.h"
-#include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/weight_order.h"
 
 namespace mangrove::simd {
 
-/// The weights of one group's map, as the tiles of the blocked product read them: [blocks of the sum, tiles of rows,
-/// elements of the sum, rows of a tile]. A sum goes over (tap, source channel).
-struct WeightOrder {
-  std::int64_t results, sources;              // channels
-  std::int64_t result_stride, source_stride;  // in the plain weights; a tap's is 1
-
-  /// Calls visit(where the weights of a tile of rows at one element of the sum lie, rows, plain index of the first).
-  template <class Visit>
-  void for_each_column(const std::vector<Tap>& taps, std::int64_t first_row, Visit visit) const {
-    const std::int64_t rows = std::min<std::int64_t>(micro_kernels().rows, results - first_row);
-    const std::int64_t sum = sources * static_cast<std::int64_t>(taps.size());
-    std::int64_t k = 0;
-    for (const Tap& tap : taps) {
-      for (std::int64_t source = 0; source < sources; ++source, ++k) {
-        const std::int64_t block = k / kDepth * kDepth, depth = std::min(kDepth, sum - block);
-        visit(block * results + first_row * depth + (k - block) * rows, rows,
-              first_row * result_stride + source * source_stride + tap.weight);
-      }
-    }
-  }
-};
-
-WeightOrder forward_order(const ConvGeometry& geometry);
-WeightOrder transposed_order(const ConvGeometry& geometry);
-
-/// Packs the weights of one group.
-void pack_weights(const WeightOrder& order, const std::vector<Tap>& taps, const float* weights, int threads,
-                  float* packed);
+/// Weights of one group as a grid's algorithm reads them: elements, and how they are packed.
+std::int64_t packed_elements(const Grid& grid, const WeightOrder& order);
+void pack_weights(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed);
 
 /// The layout of a convolution's weights, of all groups, that were packed when they were loaded.
 class PackedWeights : public Layout {
  public:
-  explicit PackedWeights(const ConvGeometry& geometry);
+  explicit PackedWeights(const ConvolutionGrids& grids);
 
   Bytes bytes() const override;
   bool equals(const Layout& other) const override;
   std::string describe() const override;
 
   void pack(const float* plain, float* packed) const;
+  /// Those of Winograd's convolution come back with rounding errors.
   void unpack(const float* packed, float* plain) const;
 
  private:
-  std::int64_t group_elements() const;
+  std::int64_t plain_elements() const;  // of one group
 
   std::int64_t groups_;
   WeightOrder order_;
-  std::vector<Tap> taps_;
+  Grid grid_;
 };
 
 }  // namespace mangrove::simd

@@ -20,6 +20,7 @@ struct SimdRow {
 };
 
 constexpr std::array kSimdRows{
+    SimdRow{"BatchNormalization", simd::make_batch_norm, simd::batch_norm_fuses},
     SimdRow{"Conv", simd::make_convolution, simd::convolution_fuses},
     SimdRow{"ConvTranspose", simd::make_convolution, simd::convolution_fuses},
     SimdRow{"GRU", simd::make_recurrent, nullptr},

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "mangrove/engine/simd/ceil_div.h"
+#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/micro_kernels.h"
+
+namespace mangrove::simd {
+
+/// How rows of the source lie in the copy: with the zeros that taps read on the left and on the right, and with so many
+/// elements that a vector may begin at any position. What it reads for positions behind the last column is not used.
+struct PaddedRows {
+  explicit PaddedRows(const Grid& of) : grid(of) {
+    for (const Tap& tap : grid.taps) {
+      first_row = std::min(first_row, tap.row);
+      last_row = std::max(last_row, tap.row);
+      first_column = std::min(first_column, tap.column);
+      last_column = std::max(last_column, tap.column);
+    }
+    pieces = ceil_div(grid.columns, micro_kernels().lanes);
+    row = pieces * micro_kernels().lanes + last_column - first_column;
+  }
+
+  /// Elements of a channel for so many rows of positions: an odd number of cache lines, so that channels do not meet in
+  /// the same sets of a cache.
+  std::int64_t plane(std::int64_t rows) const {
+    constexpr std::int64_t kLine = 16;
+    return (ceil_div((rows + last_row - first_row) * row, kLine) | 1) * kLine;
+  }
+
+  std::int64_t offset(const Tap& tap) const { return (tap.row - first_row) * row + tap.column - first_column; }
+
+  /// Copies what positions in rows [first, first + rows) read of one channel. The columns around it must be zero.
+  void fill(const float* plane, std::int64_t first, std::int64_t rows, float* to) const {
+    const std::int64_t begin = first + first_row, total = rows + last_row - first_row;
+    const std::int64_t above = std::clamp<std::int64_t>(-begin, 0, total);  // rows above the image
+    const std::int64_t inside = std::clamp(grid.source_rows - begin, above, total) - above;
+    std::fill_n(to, above * row, 0.0f);
+    std::fill_n(to + (above + inside) * row, (total - above - inside) * row, 0.0f);
+    if (inside == 0) return;
+    micro_kernels().copy({plane + (begin + above) * grid.source_columns, inside,
+                          std::min(grid.source_columns, grid.columns + last_column), grid.source_columns},
+                         to + above * row - first_column, row);
+  }
+
+  const Grid& grid;
+  std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;  // that taps read, and 0
+  std::int64_t pieces;                                                          // vectors in a row of positions
+  std::int64_t row;                                                             // elements in a row of the copy
+};
+
+/// Rows of positions that are computed at once, a multiple of `step` but for the last ones: their copy stays in a
+/// cache, and the weights are read once for all.
+inline std::int64_t rows_at_once(const PaddedRows& padded, std::int64_t source_channels, std::int64_t step) {
+  constexpr std::int64_t kElements = 65536, kPositions = 64;
+  const Grid& grid = padded.grid;
+  std::int64_t rows = ceil_div(ceil_div(kPositions, grid.columns), step) * step;
+  while (rows < grid.rows && source_channels * padded.plane(rows + step) <= kElements) rows += step;
+  return std::min(rows, ceil_div(grid.rows, step) * step);
+}
+
+/// How the rows of several images are shared among threads.
+struct Strips {
+  Strips(const Grid& grid, std::int64_t images, int threads, std::int64_t most_rows, std::int64_t step,
+         std::int64_t result_tiles)
+      : rows(std::min(most_rows, std::max<std::int64_t>(images * grid.rows / threads / step, 1) * step)),
+        of_image(ceil_div(grid.rows, rows)),
+        parts(std::min(ceil_div(threads, images * of_image), result_tiles)),
+        count(images * of_image * parts) {}
+
+  std::int64_t rows;      // of positions, in one strip
+  std::int64_t of_image;  // strips
+  std::int64_t parts;     // of the channels of the result, where there are fewer strips than threads
+  std::int64_t count;     // of all
+};
+
+}  // namespace mangrove::simd
