@@ -20,7 +20,9 @@ PROCESSORS = ("cortex-a53", "cortex-a72")  # each adds four products of floats t
 ITERATIONS = 200
 LOOPS = {  # what the function's name must match
     "product, 6 x 12 sums": r"8multiplyILi6E",
+    "dense convolution, forward and backward by data, 6 x 12 sums": r"17multiply_indirectILi6E",
     "dot products, 4 x 4 sums": r"3dotILi4ELi4E",
+    "dense convolution 3x3, backward by weights, 4 x 3 sums": r"12dot_indirectILi4ELi3E",
     "depthwise 3x3, forward and backward by data": r"11filter_rowsILl9E",
     "depthwise 3x3, backward by weights": r"14correlate_tapsILl9E|9correlateE",
 }
