@@ -43,10 +43,14 @@ IFS=, read -ra architectures <<< "$architectures"
 for architecture in "${architectures[@]}"; do
   case $architecture in amd64 | arm64) ;; *) usage "unknown architecture '$architecture': expected amd64, arm64 or none" ;; esac
 done
+[ "$(printf '%s\n' "${architectures[@]}" | sort -u | wc -l)" -ge ${#architectures[@]} ] || usage "an architecture is named twice"
 [ -n "$output" ] || output=$PWD/build/release-$version
 case $output in /*) ;; *) output=$here/$output ;; esac
+parent=$(dirname "$output")
 tag=v$version
-tree=$PWD/build/.release-tree  # the commit of the release, and what is built from it
+work=$PWD/build/.release
+tree=$work/tree    # the commit of the release, and what is built from it
+files=$work/files  # the files of the release, until all are there
 
 for program in git python3 xz dpkg-deb; do
   command -v "$program" > /dev/null || fail "$program is missing: scripts/install-packages.sh package installs it"
@@ -55,13 +59,16 @@ has_changed() { [ -n "$(git status --porcelain)" ]; }
 machine=$(dpkg --print-architecture)
 for architecture in "${architectures[@]}"; do
   [ "$architecture" = "$machine" ] || [ "$architecture" = arm64 ] || fail "packages for $architecture cannot be made on $machine"
+  [[ $PWD != *[[:space:]]* ]] || fail "packages cannot be built in a folder with a blank in its path: $PWD"  # see CXXFLAGS
 done
+[ "$parent" = "$PWD/build" ] || { [ -d "$parent" ] && [ -w "$parent" ]; } || fail "there is no folder $parent that can be written to"
 [ ! -e "$output" ] || fail "$output is there already: remove it, or name another folder with --output"
-[ ! -e "$tree" ] || fail "$tree is there: another release is being made, or one was killed; then remove it"
+[ ! -e "$work" ] || fail "$work is there: another release is being made, or one was killed; then remove it"
 begin=$(git rev-parse --verify --quiet 'HEAD^{commit}') || fail "there is no commit here"
 if [ -n "$again" ]; then
   commit=$(git rev-parse --verify --quiet "refs/tags/$tag^{commit}") || fail "there is no tag $tag: make the release without --again"
 else
+  branch=$(git symbolic-ref --quiet --short HEAD) || fail "no branch is checked out, so none would get the commit"
   date=$(date -u +%F)
   changes=$(scripts/version.py --dry-run release "$version" "$date") || exit
   git rev-parse --verify --quiet "refs/tags/$tag" > /dev/null && fail "the tag $tag is there already: --again makes its files"
@@ -77,7 +84,7 @@ if [ -n "$dry_run" ]; then
   if [ -n "$again" ]; then
     echo "from the tag $tag, commit $(git rev-parse --short "$commit")"
   else
-    printf '%s\n' "$changes" "commit \"release: $version\" after $(git rev-parse --short HEAD), tag $tag; neither is pushed"
+    printf '%s\n' "$changes" "commit \"release: $version\" on $branch after $(git rev-parse --short HEAD), tag $tag; neither is pushed"
   fi
   echo "$output:"
   echo "  $archive"
@@ -90,10 +97,12 @@ if [ -n "$dry_run" ]; then
   exit
 fi
 
-mkdir -p build "$(dirname "$output")"
-files=$(mktemp -d "$(dirname "$output")/.mangrove-release.XXXXXX")  # beside the folder that it becomes
-clean() { rm -rf "$files" "$tree" && git worktree prune; }
+mkdir -p build
+mkdir "$work"
+clean() { rm -rf "$work" && git worktree prune; }
 trap clean EXIT
+mkdir "$files"
+git worktree prune  # of a release that was killed
 git worktree add --quiet --detach "$tree" "${commit:-$begin}"
 
 if [ -z "$again" ]; then
@@ -124,14 +133,15 @@ for architecture in "${architectures[@]}"; do
 done
 
 (cd "$files" && sha256sum -- * > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
-chmod 755 "$files"
 if [ -z "$again" ]; then
   if has_changed || [ "$(git rev-parse HEAD)" != "$begin" ]; then fail "the working tree has changed meanwhile"; fi
 fi
-mv --no-target-directory "$files" "$output"
-if [ -z "$again" ]; then
-  git tag --annotate --message "Mangrove $version" "$tag" "$commit" || { rm -rf "$output"; fail "the tag $tag was not made"; }
-  git merge --quiet --ff-only "$commit" || { git tag --delete "$tag"; rm -rf "$output"; fail "the commit was not made"; }
+mkdir --mode 755 "$output"
+undo() { rm -rf "$output" && fail "$*"; }
+mv "$files"/* "$output" || undo "the files could not be moved to $output"
+if [ -z "$again" ]; then  # the tag last: where there is one, its commit is on the branch
+  git merge --quiet --ff-only "$commit" || undo "the commit was not made"
+  git tag --annotate --message "Mangrove $version" "$tag" "$commit" || { git reset --quiet --keep "$begin"; undo "the tag $tag was not made"; }
 fi
 echo "== $output =="
 (cd "$output" && stat --format '%n: %s bytes' -- *)

@@ -10,12 +10,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True  # no __pycache__ in the source
 import spdx
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -145,8 +148,7 @@ class Repository:
 
     def state(self):
         """Everything that a release may change."""
-        folders = sorted(str(path.relative_to(self.folder)) for path in self.folder.glob("build/*")) + \
-            sorted(path.name for path in self.folder.glob(".mangrove*"))
+        folders = sorted(str(path.relative_to(self.folder)) for path in self.folder.glob("build/*"))
         return self.git("rev-parse", "HEAD"), self.git("tag"), self.git("status", "--porcelain"), self.git("worktree", "list"), folders
 
 
@@ -177,6 +179,7 @@ class Refusals(Releases):
             self.refuses(2, "is not newer than 0.1.0", version)
         self.refuses(2, "unknown flag '--push'", "--push", "0.2.0")
         self.refuses(2, "unknown architecture 'riscv64'", "--architectures", "amd64,riscv64", "0.2.0")
+        self.refuses(2, "named twice", "--architectures", f"{MACHINE},{MACHINE}", "0.2.0")
         self.refuses(2, "unknown '0.3.0'", "0.2.0", "0.3.0")
         self.refuses(2, "--output needs a folder", "0.2.0", "--output")
 
@@ -211,6 +214,36 @@ class Refusals(Releases):
         self.refuses(1, "is there already", "0.3.0")
         self.refuses(1, "there is no tag v0.4.0", "--again", "0.4.0")
 
+    def test_no_branch(self):
+        self.releases("--architectures", "none", "0.2.0")
+        self.repository.git("checkout", "--quiet", "--detach", "HEAD^")
+        self.repository.git("tag", "--delete", "v0.2.0")
+        self.refuses(1, "no branch is checked out", "--architectures", "none", "--dry-run", "0.3.0")
+        self.refuses(1, "no branch is checked out", "--architectures", "none", "0.3.0")
+        self.repository.git("tag", "v0.2.0", "main")
+        self.releases("--again", "--architectures", "none", "--output", "again", "0.2.0")
+
+    def test_a_folder_that_is_not_there(self):
+        self.refuses(1, "there is no folder", "--architectures", "none", "--output", "no/release", "0.2.0")
+        self.assertFalse((self.repository.folder / "no").exists())
+
+    def test_a_path_with_a_blank(self):
+        self.repository.folder = self.repository.folder.rename(self.repository.folder.with_name("my repository"))
+        self.refuses(1, "a blank in its path", "--architectures", MACHINE, "0.2.0")
+        self.releases("--architectures", "none", "0.2.0")
+
+    def test_a_tag_that_cannot_be_made(self):
+        self.repository.git("config", "tag.gpgSign", "true")
+        self.repository.git("config", "gpg.program", "false")
+        self.repository.write("build/keep", "")
+        self.refuses(1, "the tag v0.2.0 was not made", "--architectures", "none", "0.2.0")
+
+    def test_a_branch_that_cannot_move(self):
+        self.repository.write("scripts/package.sh", PACKAGE_SH + "touch ../../../.git/index.lock\n", 0o755)
+        self.repository.commit("scripts: lock")
+        self.repository.write("build/keep", "")
+        self.refuses(1, "the commit was not made", "--architectures", MACHINE, "0.2.0")
+
     def test_a_build_that_fails_leaves_nothing(self):
         self.repository.write("fails", "")
         self.repository.commit("scripts: fail")
@@ -231,6 +264,17 @@ class Refusals(Releases):
         self.assertEqual((code, self.repository.git("tag"), self.repository.git("log", "-1", "--format=%s")), (1, "", "meanwhile"), output)
         self.assertIn("has changed meanwhile", output)
         self.assertEqual(list(self.repository.folder.glob("build/*")), [])
+
+    def test_after_one_that_was_killed(self):
+        self.repository.write("scripts/package.sh", "#!/bin/sh\nkill -KILL $PPID\n", 0o755)
+        self.repository.commit("scripts: kill")
+        self.assertEqual(self.repository.release("--architectures", MACHINE, "0.2.0")[0], -signal.SIGKILL)
+        code, output = self.repository.release("--architectures", "none", "0.2.0")
+        self.assertEqual(code, 1, output)
+        folder = re.search(r"(/\S+) is there: .* remove it", output)[1]
+        shutil.rmtree(folder)
+        self.releases("--architectures", "none", "0.2.0")
+        self.assertEqual(sorted(path.name for path in (self.repository.folder / "build").iterdir()), ["release-0.2.0"])
 
 
 class Made(Releases):
@@ -277,6 +321,12 @@ class Made(Releases):
             f"{package}_0.2.0_{MACHINE}.deb{end}" for package in ("mangrove", "mangrove-sim") for end in ("", ".spdx.json")]))
         for name in names:
             self.assertEqual((first / name).read_bytes(), (again / name).read_bytes(), name)
+
+    def test_a_folder_in_the_repository(self):
+        self.releases("--architectures", "none", "--output", "new", "0.2.0")
+        self.assertEqual(sorted(path.name for path in (self.repository.folder / "new").iterdir()), ["SHA256SUMS", "mangrove-0.2.0.tar.xz"])
+        self.assertEqual(self.repository.git("status", "--porcelain"), "?? new/")
+        self.assertEqual((self.repository.folder / "new").stat().st_mode & 0o777, 0o755)
 
     def test_the_archive_has_the_files_of_the_commit_with_its_time(self):
         self.repository.write("private", "not committed, ignored\n")
@@ -430,5 +480,4 @@ class Ours(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(pathlib.Path(__file__).parent))
     unittest.main()
