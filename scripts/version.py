@@ -9,6 +9,7 @@
 Exit status 1 where something is wrong in the repository, 2 where the command line is. A version has three numbers, as
 semantic versioning asks for, and nothing else: CMake has no others. scripts/release.sh makes a release.
 """
+import datetime
 import pathlib
 import re
 import subprocess
@@ -53,7 +54,7 @@ def naming_files():
     done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--", *NAMING_FILES], check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True)
     names = done.stdout.split("\0")
-    if done.returncode != 0:  # the source archive has no history
+    if done.returncode != 0 or not done.stdout:  # the source archive has no history, or lies in another repository
         files = [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*")]
         names = sorted(str(file.relative_to(ROOT)) for file in files if file.is_file())
     return [name for name in names if name and not name.startswith("docs/decisions/") and name != "docs/figures.md"]
@@ -74,7 +75,10 @@ def mentions():
 
 def check():
     version = current()
-    wrong = [f"{name}:{line}: {named}, not {version} as CMakeLists.txt says" for name, line, named, _ in mentions() if named != version]
+    found = list(mentions())
+    wrong = [f"{name}:{line}: {named}, not {version} as CMakeLists.txt says" for name, line, named, _ in found if named != version]
+    if not found:
+        wrong.append("no manifest and no page names a version")
     released = RELEASED.search(read("CHANGELOG.md"))
     if not released or released[1] != version:
         wrong.append(f"CHANGELOG.md: the last version is {released[1] if released else 'missing'}, not {version} as CMakeLists.txt says")
@@ -110,6 +114,13 @@ def release(version, date, dry_run):
     check()
 
 
+def is_date(text):
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text  # there are other forms in ISO 8601
+    except ValueError:
+        return False
+
+
 def usage(message):
     print(f"version.py: {message}", file=sys.stderr)
     sys.exit(2)
@@ -129,7 +140,7 @@ def main(arguments):
         version, date = arguments[1:]
         if not re.fullmatch(VERSION, version):
             usage(f"'{version}' is no version: expected three numbers, as in 1.4.0")
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        if not is_date(date):
             usage(f"'{date}' is no date: expected one as in 2027-01-31")
         if numbers(version) <= numbers(current()):
             usage(f"{version} is not newer than {current()}, the last version")

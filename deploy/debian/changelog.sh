@@ -31,7 +31,11 @@ awk -v maintainer="$2" -v now="$(date -u -R -d "@${SOURCE_DATE_EPOCH:-$(date +%s
   /^## / {
     end_version()
     version = $2 == "Unreleased" ? "unreleased" : $2
-    if ($2 != "Unreleased") { command = "date -u -R -d " $4; command | getline date; close(command) }
+    if ($2 != "Unreleased") {
+      command = "date -u -R -d " $4
+      if ((command | getline date) <= 0) { failed = 1; exit 1 }  # date has said why
+      close(command)
+    }
     next
   }
   version == "" { next }
@@ -39,5 +43,5 @@ awk -v maintainer="$2" -v now="$(date -u -R -d "@${SOURCE_DATE_EPOCH:-$(date +%s
   /^- / { end_item(); item = substr($0, 3); next }
   NF { sub(/^ +/, ""); item = item (item ? " " : "") $0; next }
   { end_item() }
-  END { end_version() }
+  END { if (!failed) end_version() }
 ' "$1"

@@ -183,6 +183,11 @@ class Refusals(Releases):
         self.refuses(2, "unknown '0.3.0'", "0.2.0", "0.3.0")
         self.refuses(2, "--output needs a folder", "0.2.0", "--output")
 
+    def test_a_date_that_is_none(self):
+        for date in ("2027-02-30", "2027-13-01", "20270131", "2027-W01-1", "today"):
+            self.assertEqual(self.repository.run("version.py", "release", "0.2.0", date)[0], 2, date)
+        self.assertEqual(self.repository.git("status", "--porcelain"), "")
+
     def test_versions_are_compared_as_numbers(self):
         self.repository.run("version.py", "release", "0.9.0", "2026-12-01")
         self.repository.write("CHANGELOG.md", self.repository.read("CHANGELOG.md").replace("## Unreleased\n", "## Unreleased\n\n- Another.\n"))
@@ -206,6 +211,12 @@ class Refusals(Releases):
         self.repository.write("docs/packages.md", PAGE.replace("mangrove:0.1.0`", "mangrove:0.0.7`"))
         self.repository.commit("docs: name another")
         self.refuses(1, "docs/packages.md:1: 0.0.7, not 0.1.0", "0.2.0")
+
+    def test_no_page_that_names_a_version(self):
+        for name in ("docs/packages.md", "deploy/base/kustomization.yaml", "deploy/helm/Chart.yaml"):
+            self.repository.write(name, "nothing\n")
+        self.repository.commit("docs: say less")
+        self.refuses(1, "names a version", "0.2.0")
 
     def test_a_tag_or_a_folder_that_is_there(self):
         self.repository.git("tag", "v0.2.0")
@@ -340,8 +351,12 @@ class Made(Releases):
             self.assertEqual(files["mangrove-0.2.0/scripts/release.sh"].mode & 0o777, 0o755)
             self.assertIn(b"VERSION 0.2.0 ", archive.extractfile("mangrove-0.2.0/CMakeLists.txt").read())
         subprocess.run(["tar", "-xf", "out/mangrove-0.2.0.tar.xz"], cwd=self.temporary.name, check=True)
-        page = pathlib.Path(self.temporary.name) / "mangrove-0.2.0/docs/packages.md"  # without git, versions are compared too
-        for text, status in ((page.read_text(), 0), (page.read_text().replace("0.2.0", "0.1.9"), 1)):
+        page = pathlib.Path(self.temporary.name) / "mangrove-0.2.0/docs/packages.md"
+        right, wrong = page.read_text(), page.read_text().replace("0.2.0", "0.1.9")
+        # versions are compared without git, and in a repository that does not have these files
+        for is_in_another, text, status in ((False, right, 0), (False, wrong, 1), (True, right, 0), (True, wrong, 1)):
+            if is_in_another:
+                subprocess.run(["git", "init", "--quiet", self.temporary.name], check=True, env=self.repository.environment)
             page.write_text(text)
             done = subprocess.run([page.parent.parent / "scripts/version.py", "check"], check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, status, done.stderr)
@@ -433,12 +448,14 @@ class Bills(Releases):
 
 
 class Changelogs(unittest.TestCase):
-    def changelog(self, text):
+    def changelog(self, text, status=0):
         with tempfile.NamedTemporaryFile("w", suffix=".md") as file:
             file.write(text)
             file.flush()
-            return subprocess.run([ROOT / "deploy/debian/changelog.sh", file.name, "A <a@example.org>"], check=True, stdout=subprocess.PIPE,
-                                  text=True, env={**os.environ, "SOURCE_DATE_EPOCH": "1800000000"}).stdout
+            done = subprocess.run([ROOT / "deploy/debian/changelog.sh", file.name, "A <a@example.org>"], check=False, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env={**os.environ, "SOURCE_DATE_EPOCH": "1800000000"})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout
 
     def test_versions_in_debians_form(self):
         text = self.changelog(CHANGELOG)
@@ -461,6 +478,10 @@ mangrove (0.1.0) bookworm; urgency=medium
         done = subprocess.run(["dpkg-parsechangelog", "-l-", "--all", "-S", "Version"], input=text, check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.stdout.split(), done.stderr), (["0.1.0+unreleased"], ""))
+
+    def test_a_date_that_is_none(self):
+        for heading in ("## 0.1.0 - 2026-13-24", "## 0.1.0"):
+            self.changelog(CHANGELOG.replace("## 0.1.0 - 2026-11-24", heading), status=1)
 
     def test_of_ours_no_line_is_long(self):
         text = self.changelog((ROOT / "CHANGELOG.md").read_text())
