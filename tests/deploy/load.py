@@ -4,8 +4,9 @@
     load.py MODEL    # reads lines from standard input: add HOST:PORT, remove HOST:PORT, end
 
 Half of the clients open a connection for each request. The others keep theirs, and open another one where a server has
-closed it between two requests, as clients of HTTP do. A new connection goes to one of the servers that were added and
-not removed. At the end one line says what was answered. The exit status is 1 if a request was lost.
+closed it between two requests, as clients of HTTP do: once for each server that was removed, as only these may close
+connections. A new connection goes to one of the servers that were added and not removed. At the end one line says what
+was answered. The exit status is 1 if a request was lost.
 """
 
 import asyncio
@@ -60,6 +61,7 @@ class Clients:
     def __init__(self, port, model, body):
         self.port, self.path, self.body = port, f"/v2/models/{model}/infer", body
         self.ends, self.answered, self.reopened, self.lost = False, 0, 0, []
+        self.removed = 0  # servers, each of which may close every connection once
         self.threads = [threading.Thread(target=self.ask_on, args=(keeps,)) for keeps in (False, False, True, True)]
         for thread in self.threads:
             thread.start()
@@ -68,8 +70,9 @@ class Clients:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
 
     def ask_on(self, keeps):
-        connection, is_new = self.connect(), True
+        connection, reopened = self.connect(), 0
         while not self.ends:
+            is_new = connection.sock is None  # also where the last answer said that the server closes the connection
             try:
                 connection.request("POST", self.path, self.body)
                 answer = connection.getresponse()
@@ -77,16 +80,17 @@ class Clients:
                 if answer.status != 200:
                     raise http.client.HTTPException(f"{answer.status}: {text[:200]!r}")
                 self.answered += 1
-                is_new = False
                 time.sleep(PAUSE_S)
                 if keeps:
                     continue
             except (OSError, http.client.HTTPException) as error:
-                if is_new or not isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
+                if is_new or reopened == self.removed or not isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
                     self.lost.append(repr(error))
-                self.reopened += 1
+                else:
+                    reopened += 1
+                    self.reopened += 1
             connection.close()
-            connection, is_new = self.connect(), True
+            connection = self.connect()
 
     def end(self):
         self.ends = True
@@ -116,6 +120,7 @@ def main():
             balancer.servers = [*balancer.servers, server]
             clients = clients or Clients(balancer.port, model, example(server, model))
         elif word == "remove":
+            clients.removed += 1
             balancer.servers = [other for other in balancer.servers if other != server]
         elif word == "end":
             break
