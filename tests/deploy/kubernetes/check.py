@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 CHART = ROOT / "deploy" / "helm" / "mangrove"
 PAGE = ROOT / "docs" / "kubernetes.md"
-MADE_BY_PEOPLE = {"mangrove-join", "mangrove-runs"}  # the secret with the invitation, the claim of a TrainJob
+MADE_BY_PEOPLE = {("Secret", "mangrove-join"), ("PersistentVolumeClaim", "mangrove-runs")}  # the invitation, the claim of a TrainJob
 
 CHART_VALUES = {
     "defaults": {},
@@ -35,7 +35,7 @@ CHART_VALUES = {
         "imagePullSecrets": [{"name": "registry"}],
         "joinSecret": "other-join",
         "coordinator": {
-            "persistence": {"size": "1Gi", "storageClassName": "fast"},
+            "persistence": {"size": 5368709120, "storageClassName": "fast"},
             "nodeSelector": {"kubernetes.io/hostname": "master"},
             "tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}],
         },
@@ -51,10 +51,11 @@ CHART_VALUES = {
             "arguments": ["--threads", "4"],
             "service": {"type": "LoadBalancer", "annotations": {"example.org/pool": "a"}},
             "persistence": {"existingClaim": "shared-models"},
-            "resources": {"limits": {"memory": "2Gi"}},
+            "resources": {"requests": {"cpu": 0.5}, "limits": {"memory": "2097152Ki"}},
         },
     },
 }
+MADE_BY_PEOPLE_FOR = {"chart with the values 'all'": {("Secret", "other-join"), ("PersistentVolumeClaim", "shared-models")}}
 
 
 def objects_in(text):
@@ -109,9 +110,11 @@ def errors_of_references(source, objects):
     def selected(labels):
         return [pod for pod in pods if labels.items() <= pod.get("metadata", {}).get("labels", {}).items()]
 
-    def names(kind):
-        found = {thing["metadata"]["name"] for thing in objects if thing["kind"] == kind}
-        return found | MADE_BY_PEOPLE | {"shared-models", "other-join"}
+    there = {(thing["kind"], thing["metadata"]["name"]) for thing in objects} | MADE_BY_PEOPLE | MADE_BY_PEOPLE_FOR.get(source, set())
+
+    def has_port(pod, wanted):
+        return any(wanted in (own["containerPort"], own.get("name")) for container in pod["spec"]["containers"]
+                   for own in container.get("ports", []))
 
     def check(is_right, thing, what):
         if not is_right:
@@ -126,8 +129,9 @@ def errors_of_references(source, objects):
         for port in spec.get("ports", []) if thing["kind"] == "Service" and selector else []:
             for pod in selected(selector):
                 wanted = port.get("targetPort", port["port"])
-                check(any(wanted in (own["containerPort"], own.get("name")) for container in pod["spec"]["containers"]
-                          for own in container.get("ports", [])), thing, f"no container has the port {wanted}")
+                check(has_port(pod, wanted), thing, f"no container has the port {wanted}")
+        for port in [port for rule in spec.get("ingress", []) for port in rule["ports"]] if thing["kind"] == "NetworkPolicy" else []:
+            check(all(has_port(pod, port["port"]) for pod in selected(selector)), thing, f"no container has the port {port['port']}")
         for template in templates_of.get(name_of(thing), []):
             claims = {claim["metadata"]["name"] for claim in spec.get("volumeClaimTemplates", [])}
             volumes = {volume["name"] for volume in template["spec"].get("volumes", [])} | claims
@@ -143,7 +147,7 @@ def errors_of_references(source, objects):
                 for key, kind, field in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
                                          ("persistentVolumeClaim", "PersistentVolumeClaim", "claimName")):
                     if key in volume:
-                        check(volume[key][field] in names(kind), thing, f"there is no {kind} {volume[key][field]}")
+                        check((kind, volume[key][field]) in there, thing, f"there is no {kind} {volume[key][field]}")
     return errors
 
 
@@ -272,13 +276,21 @@ def errors_of_tools(made, schema):
     for what, thing in mistakes(made):
         if not errors_of_schemas([{"source": what, "object": thing}]):
             errors.append(f"{what} was not refused")
-    for values in ({"serve": {"replica": 2}}, {"serve": {"replicas": "2"}}, {"node": {"maxUnavailable": 0}}):
+    for values in ({"serve": {"replica": 2}}, {"serve": {"replicas": "2"}}, {"node": {"maxUnavailable": 0}},
+                   {"serve": {"persistence": {"size": "512ki"}}}, {"node": {"resources": {"limits": {"memory": "1.Gi.2"}}}}):
         if not errors_of_schemas([{"source": "values", "value": values, "schema": schema}]):
             errors.append(f"values.schema.json takes {values}")
-    lost = copy.deepcopy(made["serve"])
-    next(thing for thing in lost if thing["kind"] == "Service")["spec"]["selector"]["app.kubernetes.io/name"] = "other"
-    if not errors_of_references("serve", lost):
-        errors.append("a Service without pods was not refused")
+    for what, kind, change in (
+            ("a Service without pods", "Service", lambda spec: spec["selector"].update({"app.kubernetes.io/name": "other"})),
+            ("a NetworkPolicy with another port", "NetworkPolicy", lambda spec: spec["ingress"][0]["ports"][0].update(port=8080)),
+            ("a claim that is not there", "Deployment",
+             lambda spec: spec["template"]["spec"]["volumes"][0]["persistentVolumeClaim"].update(claimName="shared-models")),
+            ("a claim with the name of a secret", "Deployment",
+             lambda spec: spec["template"]["spec"]["volumes"][0]["persistentVolumeClaim"].update(claimName="mangrove-join"))):
+        lost = copy.deepcopy(made["serve"])
+        change(next(thing for thing in lost if thing["kind"] == kind)["spec"])
+        if not errors_of_references("serve", lost):
+            errors.append(f"{what} was not refused")
     drifted = copy.deepcopy(made["base"])
     next(thing for thing in drifted if thing["kind"] == "DaemonSet")["spec"]["template"]["spec"]["hostNetwork"] = True
     if not errors_of_chart({**made, "base": drifted}):
@@ -307,7 +319,7 @@ def main():
     parts = {"coordinator", "node", "overlays/edge/end", "overlays/edge/edge", "overlays/edge/cloud"}
     for source, objects in all_objects.items():
         errors += errors_of_references(source, objects)
-    version = re.search(r"^project\(.*VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+    version = subprocess.run([ROOT / "scripts" / "version.py"], capture_output=True, text=True, check=True).stdout.strip()
     for source, objects in all_objects.items():
         wanted = {"mangrove"} if source in parts else {f"localhost/mangrove:{version}"}
         if source != "chart with the values 'all'" and set(images_in(objects)) != wanted:
