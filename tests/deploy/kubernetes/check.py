@@ -30,6 +30,7 @@ MADE_BY_PEOPLE = {("Secret", "mangrove-join"), ("PersistentVolumeClaim", "mangro
 CHART_VALUES = {
     "defaults": {},
     "serve": {"serve": {"enabled": True}},
+    "many": {"serve": {"enabled": True, "persistence": {"accessMode": "ReadWriteMany"}}},
     "all": {
         "image": {"repository": "registry.example.org/mangrove", "tag": "1", "pullPolicy": "Always"},
         "imagePullSecrets": [{"name": "registry"}],
@@ -270,6 +271,23 @@ def mistakes(made):
         "ServingRuntime/mangrove", lambda spec: spec["containers"][0]["ports"][0].update(containerPort="8080"))
 
 
+def errors_of_claims(source, objects):
+    """Pods of a Deployment with a claim that is ReadWriteOnce must be on one board, as no other can mount it; else on several."""
+    modes = {thing["metadata"]["name"]: thing["spec"]["accessModes"] for thing in objects if thing["kind"] == "PersistentVolumeClaim"}
+    errors = []
+    for thing in [thing for thing in objects if thing["kind"] == "Deployment"]:
+        spec = thing["spec"]["template"]["spec"]
+        claims = {volume["persistentVolumeClaim"]["claimName"] for volume in spec["volumes"] if "persistentVolumeClaim" in volume}
+        is_for_one = [modes[claim] == ["ReadWriteOnce"] for claim in claims if claim in modes]
+        # a term that does not fit the pods themselves could never be met by the first of them
+        terms = [term["labelSelector"]["matchLabels"] == thing["spec"]["selector"]["matchLabels"]
+                 and term["topologyKey"] == "kubernetes.io/hostname" for term in
+                 spec.get("affinity", {}).get("podAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", [])]
+        if not all(terms) or (is_for_one and any(is_for_one) != bool(terms)):
+            errors.append(f"{source}: {name_of(thing)}: the affinity of its pods does not fit its claims")
+    return errors
+
+
 def errors_of_tools(made, schema):
     """The checks themselves: what is wrong must be seen."""
     errors = []
@@ -291,6 +309,13 @@ def errors_of_tools(made, schema):
         change(next(thing for thing in lost if thing["kind"] == kind)["spec"])
         if not errors_of_references("serve", lost):
             errors.append(f"{what} was not refused")
+    for what, change in (("no affinity", lambda spec: spec.pop("affinity")),
+                         ("an affinity with other pods", lambda spec: spec["affinity"]["podAffinity"][
+                             "requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]["matchLabels"].update(a="b"))):
+        apart = copy.deepcopy(made["serve"])
+        change(next(thing for thing in apart if thing["kind"] == "Deployment")["spec"]["template"]["spec"])
+        if not errors_of_claims("serve", apart):
+            errors.append(f"{what} of pods that share a claim was not refused")
     drifted = copy.deepcopy(made["base"])
     next(thing for thing in drifted if thing["kind"] == "DaemonSet")["spec"]["template"]["spec"]["hostNetwork"] = True
     if not errors_of_chart({**made, "base": drifted}):
@@ -318,7 +343,7 @@ def main():
     # some folders are parts: coordinator, node and the tiers name no image of a registry
     parts = {"coordinator", "node", "overlays/edge/end", "overlays/edge/edge", "overlays/edge/cloud"}
     for source, objects in all_objects.items():
-        errors += errors_of_references(source, objects)
+        errors += errors_of_references(source, objects) + errors_of_claims(source, objects)
     version = subprocess.run([ROOT / "scripts" / "version.py"], capture_output=True, text=True, check=True).stdout.strip()
     for source, objects in all_objects.items():
         wanted = {"mangrove"} if source in parts else {f"localhost/mangrove:{version}"}

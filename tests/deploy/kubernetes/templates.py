@@ -32,9 +32,11 @@ FUNCTIONS = {
     "toYaml": to_yaml,
     "toJson": lambda value: json.dumps(value, sort_keys=True, separators=(",", ":")),
     "sha256sum": lambda text: hashlib.sha256(text.encode()).hexdigest(),
+    "quote": json.dumps,
     "nindent": nindent,
     "default": lambda other, value: value or other,
     "not": lambda value: not value,
+    "eq": lambda one, other: one == other,
 }
 
 
