@@ -143,6 +143,13 @@ def errors_of_references(source, objects):
                     port = container.get(probe, {}).get("httpGet", {}).get("port")
                     own = [name for known in container.get("ports", []) for name in known.values()]
                     check(port is None or port in own, thing, f"the {probe} asks at a port that is not there: {port}")
+                variables = {variable["name"]: variable for variable in container.get("env", [])}
+                wanted = {name for argument in container.get("args", []) for name in re.findall(r"\$\(([A-Z_]+)\)", argument)}
+                check(wanted <= variables.keys(), thing, f"there are no variables {sorted(wanted - variables.keys())}")
+                for name in wanted if source != "overlays/edge/tier" else ():  # where end, edge and cloud put the label
+                    path = variables.get(name, {}).get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
+                    label = re.fullmatch(r"metadata\.labels\['(.*)'\]", path)
+                    check(not label or label[1] in template["metadata"]["labels"], thing, f"the pods have no label of {path}")
             check(used == volumes, thing, f"volumes that are not used, or not there: {sorted(used ^ volumes)}")
             for volume in template["spec"].get("volumes", []):
                 for key, kind, field in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
@@ -309,6 +316,15 @@ def errors_of_tools(made, schema):
         change(next(thing for thing in lost if thing["kind"] == kind)["spec"])
         if not errors_of_references("serve", lost):
             errors.append(f"{what} was not refused")
+    nameless = copy.deepcopy(made["overlays/edge/end"])
+    for thing in nameless:
+        for template in pod_templates(thing):
+            template["metadata"]["labels"].pop("mangrove/tier")
+            thing["spec"]["selector"]["matchLabels"].pop("mangrove/tier")
+        if thing["kind"] == "NetworkPolicy":
+            thing["spec"]["podSelector"]["matchLabels"].pop("mangrove/tier")
+    if not errors_of_references("overlays/edge/end", nameless):
+        errors.append("a tier without a label was not refused")
     for what, change in (("no affinity", lambda spec: spec.pop("affinity")),
                          ("an affinity with other pods", lambda spec: spec["affinity"]["podAffinity"][
                              "requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"]["matchLabels"].update(a="b"))):
@@ -341,7 +357,7 @@ def main():
               for name, changes in CHART_VALUES.items()]
     errors = errors_of_schemas(items)
     # some folders are parts: coordinator, node and the tiers name no image of a registry
-    parts = {"coordinator", "node", "overlays/edge/end", "overlays/edge/edge", "overlays/edge/cloud"}
+    parts = {"coordinator", "node", "overlays/edge/tier", "overlays/edge/end", "overlays/edge/edge", "overlays/edge/cloud"}
     for source, objects in all_objects.items():
         errors += errors_of_references(source, objects) + errors_of_claims(source, objects)
     version = subprocess.run([ROOT / "scripts" / "version.py"], capture_output=True, text=True, check=True).stdout.strip()
