@@ -84,7 +84,8 @@ TEST_P(FastConvolution, TakesNewWeights) {
   for (const FastConvolutionCase& c : kFastConvolutionCases) {
     SCOPED_TRACE(c.name);
     const Graph graph = network(c);
-    const auto fast = run_convolution(graph, c, GetParam(), true), expected = run_convolution(graph, c, "portable", true);
+    const auto fast = run_convolution(graph, c, GetParam(), true),
+               expected = run_convolution(graph, c, "portable", true);
     const Tensor weights = uniform_tensor(DType::f32, graph.initializers().at("w1").shape(), 8, -0.02, 0.02);
     for (const auto& execution : {fast.get(), expected.get()}) {
       ASSERT_TRUE(execution->set_parameter("w1", weights).ok());
