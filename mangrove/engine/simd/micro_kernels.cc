@@ -95,51 +95,53 @@ void multiply_indirect(std::int64_t depth, const float* a, const float* const* p
   multiply_panel<rows>(depth, a, panel, to, stride, adds);
 }
 
+/// The sums of a tile of dot products begin. They are no struct: for Arm, GCC 12 compiles implicit constructors of
+/// structs without the instructions of this target.
 template <int rows, int columns>
-struct DotTile {
-  Vector sums[rows][columns];
+HWY_INLINE void clear_dots(Vector (&sums)[rows][columns]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < columns; ++c) sums[r][c] = hn::Zero(kFloats);
+  }
+}
 
-  HWY_INLINE void clear() {
+/// a(r), b(c): where the next vectors of the rows lie.
+template <int rows, int columns, class A, class B>
+HWY_INLINE void add_dots(Vector (&sums)[rows][columns], const A& a, const B& b) {
+  Vector factors[columns];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
+  for (int c = 0; c < columns; ++c) factors[c] = hn::LoadU(kFloats, b(c));
 #pragma GCC unroll 8
-      for (int c = 0; c < columns; ++c) sums[r][c] = hn::Zero(kFloats);
-    }
+  for (int r = 0; r < rows; ++r) {
+    const Vector factor = hn::LoadU(kFloats, a(r));
+#pragma GCC unroll 8
+    for (int c = 0; c < columns; ++c) sums[r][c] = hn::MulAdd(factor, factors[c], sums[r][c]);
   }
-  /// a(r), b(c): where the next vectors of the rows lie.
-  template <class A, class B>
-  HWY_INLINE void add(const A& a, const B& b) {
-    Vector factors[columns];
+}
+
+/// visit(r, c, sum) for each sum.
+template <int rows, int columns, class Visit>
+HWY_INLINE void for_each_dot(const Vector (&sums)[rows][columns], const Visit& visit) {
 #pragma GCC unroll 8
-    for (int c = 0; c < columns; ++c) factors[c] = hn::LoadU(kFloats, b(c));
+  for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
-      const Vector factor = hn::LoadU(kFloats, a(r));
-#pragma GCC unroll 8
-      for (int c = 0; c < columns; ++c) sums[r][c] = hn::MulAdd(factor, factors[c], sums[r][c]);
-    }
+    for (int c = 0; c < columns; ++c) visit(r, c, hn::GetLane(hn::SumOfLanes(kFloats, sums[r][c])));
   }
-  /// visit(r, c, sum) for each sum.
-  template <class Visit>
-  HWY_INLINE void for_each(const Visit& visit) const {
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 8
-      for (int c = 0; c < columns; ++c) visit(r, c, hn::GetLane(hn::SumOfLanes(kFloats, sums[r][c])));
-    }
-  }
-};
+}
 
 template <int rows, int columns>
 void dot(std::int64_t length, float scale, const float* HWY_RESTRICT a, std::int64_t a_stride,
          const float* HWY_RESTRICT b, std::int64_t b_stride, float* HWY_RESTRICT y, std::int64_t y_stride) {
-  DotTile<rows, columns> tile;
-  tile.clear();
+  Vector sums[rows][columns];
+  clear_dots(sums);
   std::int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes)
-    tile.add([&](int r) HWY_ATTR { return a + r * a_stride + i; },
-             [&](int c) HWY_ATTR { return b + c * b_stride + i; });
-  tile.for_each([&](int r, int c, float sum) HWY_ATTR {
+  for (; i + kLanes <= length; i += kLanes) {
+    add_dots(
+        sums, [&](int r) HWY_ATTR { return a + r * a_stride + i; },
+        [&](int c) HWY_ATTR { return b + c * b_stride + i; });
+  }
+  for_each_dot(sums, [&](int r, int c, float sum) HWY_ATTR {
     for (std::int64_t k = i; k < length; ++k) sum += a[r * a_stride + k] * b[c * b_stride + k];
     y[r * y_stride + c] += scale * sum;
   });
@@ -152,14 +154,15 @@ void dot_indirect(std::int64_t vectors, const float* HWY_RESTRICT a, std::int64_
   const float* starts[columns];
 #pragma GCC unroll 8
   for (int c = 0; c < columns; ++c) starts[c] = b[c];
-  DotTile<rows, columns> tile;
-  tile.clear();
+  Vector sums[rows][columns];
+  clear_dots(sums);
   for (std::int64_t v = 0; v < vectors; ++v) {
     const float* row = a + of_a[v];
     const std::int64_t offset = of_b[v];
-    tile.add([&](int r) HWY_ATTR { return row + r * a_stride; }, [&](int c) HWY_ATTR { return starts[c] + offset; });
+    add_dots(
+        sums, [&](int r) HWY_ATTR { return row + r * a_stride; }, [&](int c) HWY_ATTR { return starts[c] + offset; });
   }
-  tile.for_each([&](int r, int c, float sum) HWY_ATTR { y[r * y_stride + c] += sum; });
+  for_each_dot(sums, [&](int r, int c, float sum) HWY_ATTR { y[r * y_stride + c] += sum; });
 }
 
 // ---- depthwise

@@ -26,18 +26,14 @@ constexpr hn::FixedTag<float, HWY_LANES(float)> kTiles;
 using Tiles = hn::Vec<decltype(kTiles)>;
 constexpr std::int64_t kLanes = HWY_LANES(float);
 
-/// Column 2j, 2j + 1, 2j + 2 and 2j + 3 of each tile j in one row of the source.
-struct SourceRow {
-  Tiles columns[4];
-
-  SourceRow(const float* first, const float* second) {
-    for (const int ahead : {0, 2}) {
-      const Tiles low = hn::LoadU(kTiles, first + ahead), high = hn::LoadU(kTiles, second + ahead);
-      columns[ahead] = hn::ConcatEven(kTiles, high, low);
-      columns[ahead + 1] = hn::ConcatOdd(kTiles, high, low);
-    }
+/// Column 2j, 2j + 1, 2j + 2 and 2j + 3 of each tile j in one row of the source. first, second: where its halves begin.
+HWY_INLINE void load_columns(const float* first, const float* second, Tiles* columns) {
+  for (const int ahead : {0, 2}) {
+    const Tiles low = hn::LoadU(kTiles, first + ahead), high = hn::LoadU(kTiles, second + ahead);
+    columns[ahead] = hn::ConcatEven(kTiles, high, low);
+    columns[ahead + 1] = hn::ConcatOdd(kTiles, high, low);
   }
-};
+}
 
 /// B^T d of four elements.
 HWY_INLINE void transform_four(const Tiles& d0, const Tiles& d1, const Tiles& d2, const Tiles& d3, Tiles* to) {
@@ -54,8 +50,9 @@ void transform_source(std::int64_t channels, const float* const* halves, std::in
     Tiles by_row[4][4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const SourceRow d(first + i * row, second + i * row);
-      transform_four(d.columns[0], d.columns[1], d.columns[2], d.columns[3], by_row[i]);
+      Tiles d[4];
+      load_columns(first + i * row, second + i * row, d);
+      transform_four(d[0], d[1], d[2], d[3], by_row[i]);
     }
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
