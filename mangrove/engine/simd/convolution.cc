@@ -1,14 +1,14 @@
 #include "mangrove/engine/simd/convolution.h"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
 #include <span>
-#include <vector>
 
 #include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
 #include "mangrove/engine/simd/depthwise.h"
 #include "mangrove/engine/simd/direct_convolution.h"
+#include "mangrove/engine/simd/few_positions.h"
+#include "mangrove/engine/simd/gathering.h"
 #include "mangrove/engine/simd/packed_weights.h"
 #include "mangrove/engine/simd/scratch_ranges.h"
 #include "mangrove/engine/simd/winograd.h"
@@ -16,97 +16,7 @@
 namespace mangrove::simd {
 namespace {
 
-/// Positions next to each other in one row of one image.
-struct Run {
-  std::int64_t at;  // of the first, in what is gathered
-  std::int64_t image, row, column, count;
-};
-
-/// Calls visit(Run) for positions [first, first + count), which go from one image to the next.
-template <class Visit>
-void for_each_run(const Grid& grid, std::int64_t first, std::int64_t count, Visit visit) {
-  std::int64_t image = first / grid.positions(), row = first % grid.positions() / grid.columns;
-  std::int64_t column = first % grid.columns;
-  for (std::int64_t at = 0; at < count;) {
-    const std::int64_t length = std::min(grid.columns - column, count - at);
-    visit(Run{at, image, row, column, length});
-    at += length;
-    column = 0;
-    if (++row == grid.rows) {
-      row = 0;
-      ++image;
-    }
-  }
-}
-
-/// What one tap reads of a run, the same in each channel.
-struct Segment {
-  std::int64_t to, count, from;
-};
-
-constexpr std::int64_t kMostPositions = 512;
-
-/// Gathers what taps read of at most kMostPositions positions: rows of the matrix that im2col makes. Elements outside
-/// the image are zero.
-class Gathering {
- public:
-  explicit Gathering(const Grid& grid, std::int64_t image_stride, std::int64_t plane)
-      : grid_(grid), image_stride_(image_stride), plane_(plane) {}
-
-  void set_positions(std::int64_t first, std::int64_t count) {
-    run_count_ = 0;
-    for_each_run(grid_, first, count, [&](const Run& run) { runs_[run_count_++] = run; });
-    count_ = count;
-  }
-
-  /// For channels [first, first + channels) of a tap: `count` elements each, `stride` apart; those behind stay.
-  void gather(const Tap& tap, const float* source, std::int64_t first, std::int64_t channels, float* to,
-              std::int64_t stride) {
-    std::size_t segment_count = 0;
-    std::int64_t covered = 0;
-    for (const Run& run : std::span(runs_).first(run_count_)) {
-      const std::int64_t row = run.row * grid_.step[0] + tap.row;
-      if (row < 0 || row >= grid_.source_rows) continue;
-      const std::int64_t column = run.column * grid_.step[1] + tap.column;
-      const std::int64_t begin = steps(-column);
-      const std::int64_t end = std::min(run.count, steps(grid_.source_columns - column));
-      if (begin >= end) continue;
-      segments_[segment_count++] = {
-          run.at + begin, end - begin,
-          run.image * image_stride_ + row * grid_.source_columns + column + begin * grid_.step[1]};
-      covered += end - begin;
-    }
-    const auto segments = std::span(segments_).first(segment_count);
-    if (segment_count == 1 && covered == count_ && grid_.step[1] == 1)
-      return micro_kernels().copy({source + first * plane_ + segments_[0].from, channels, count_, plane_}, to, stride);
-    for (std::int64_t c = 0; c < channels; ++c, to += stride) {
-      if (covered < count_) clear(count_, to);
-      const float* plane = source + (first + c) * plane_;
-      if (grid_.step[1] == 1) {
-        for (const Segment& s : segments) copy(plane + s.from, s.count, to + s.to);
-      } else {
-        for (const Segment& s : segments) {
-          for (std::int64_t i = 0; i < s.count; ++i) to[s.to + i] = plane[s.from + i * grid_.step[1]];
-        }
-      }
-    }
-  }
-
- private:
-  /// ceil_div by the step; most steps are 1, and a division takes long.
-  std::int64_t steps(std::int64_t columns) const {
-    return grid_.step[1] == 1 ? std::max<std::int64_t>(columns, 0) : ceil_div(columns, grid_.step[1]);
-  }
-
-  const Grid& grid_;
-  const std::int64_t image_stride_, plane_;
-  std::int64_t count_ = 0;
-  std::size_t run_count_ = 0;
-  std::array<Run, kMostPositions> runs_;
-  std::array<Segment, kMostPositions> segments_;
-};
-
-/// The sums over (tap, source channel), in this order: what is gathered of a tap differs only in the plane it lies in.
+/// The sums go over (tap, source channel).
 struct ConvolutionFactors {
   const GridMap& map;
 
@@ -119,24 +29,11 @@ struct ConvolutionFactors {
     const Planes& source = map.source;
     Gathering gathering(map.grid, source.image_stride, source.plane);
     gathering.set_positions(column, columns);
-    for (std::int64_t end = k + depth; k < end;) {
-      const std::int64_t first = k % source.channels, channels = std::min(source.channels - first, end - k);
-      gathering.gather(map.grid.taps[static_cast<std::size_t>(k / source.channels)], map.x, first, channels, to, width);
-      to += channels * width;
-      k += channels;
-    }
+    gathering.gather_sum(map.x, source.channels, k, depth, to, width);
   }
   float* row(std::int64_t row) const { return map.y + row * map.result.plane; }
   void offsets(std::int64_t position, std::span<std::int64_t> to) const {
-    const Grid& grid = map.grid;
-    for_each_run(grid, position, static_cast<std::int64_t>(to.size()), [&](const Run& run) {
-      std::int64_t offset =
-          run.image * map.result.image_stride + grid.first + run.row * grid.row_step + run.column * grid.column_step;
-      for (std::int64_t& one : to.subspan(static_cast<std::size_t>(run.at), static_cast<std::size_t>(run.count))) {
-        one = offset;
-        offset += grid.column_step;
-      }
-    });
+    result_offsets(map.grid, map.result.image_stride, position, to);
   }
   bool adds() const { return false; }
   void finish(std::int64_t channel, std::int64_t offset, std::int64_t count) const {
@@ -168,6 +65,8 @@ std::int64_t grid_scratch(const Grid& grid, std::int64_t source_channels) {
       return winograd_scratch(grid, source_channels);
     case MapAlgorithm::direct:
       return direct_map_scratch(grid, source_channels);
+    case MapAlgorithm::few_positions:
+      return few_positions_scratch();
     case MapAlgorithm::gathered:
       return 0;
   }
@@ -191,6 +90,8 @@ void map_grid(const ConvGeometry& g, std::int64_t images, const Grid& grid, cons
       winograd_map(map, images, threads, workspace);
     } else if (grid.algorithm == MapAlgorithm::direct) {
       direct_map(map, images, threads, workspace);
+    } else if (grid.algorithm == MapAlgorithm::few_positions) {
+      map_few_positions(map, images, threads, workspace);
     } else {
       multiply_blocks(ConvolutionFactors{map}, {result.channels, images * grid.positions(), sum}, result.plane,
                       threads);

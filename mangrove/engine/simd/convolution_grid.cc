@@ -5,6 +5,7 @@
 
 #include "mangrove/engine/simd/ceil_div.h"
 #include "mangrove/engine/simd/direct_convolution.h"
+#include "mangrove/engine/simd/few_positions.h"
 #include "mangrove/engine/simd/winograd.h"
 
 namespace mangrove::simd {
@@ -65,9 +66,11 @@ bool is_depthwise(const ConvGeometry& g) {
 
 namespace {
 
-MapAlgorithm algorithm_for(const Grid& grid, std::int64_t source_channels, std::int64_t result_channels, bool fast) {
+MapAlgorithm algorithm_for(const Grid& grid, std::int64_t batch, std::int64_t source_channels,
+                           std::int64_t result_channels, bool fast) {
   if (fast && winograd_pays(grid, source_channels, result_channels)) return MapAlgorithm::winograd;
-  return is_direct(grid) ? MapAlgorithm::direct : MapAlgorithm::gathered;
+  if (is_direct(grid)) return MapAlgorithm::direct;
+  return are_few_positions(batch * grid.positions()) ? MapAlgorithm::few_positions : MapAlgorithm::gathered;
 }
 
 }  // namespace
@@ -77,10 +80,10 @@ ConvolutionGrids::ConvolutionGrids(const ConvGeometry& of, bool fast)
   if (is_depthwise(of)) return;
   const std::int64_t inputs = of.input_channels_per_group(), outputs = of.output_channels_per_group();
   forward = joined(std::move(forward));
-  forward.algorithm = algorithm_for(forward, inputs, outputs, fast);
+  forward.algorithm = algorithm_for(forward, of.batch, inputs, outputs, fast);
   for (Grid& grid : transposed) {
     grid = joined(std::move(grid));
-    grid.algorithm = algorithm_for(grid, outputs, inputs, fast);
+    grid.algorithm = algorithm_for(grid, of.batch, outputs, inputs, fast);
   }
 }
 

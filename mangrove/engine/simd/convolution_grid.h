@@ -15,9 +15,10 @@ struct Tap {
 
 /// How a map over a grid is computed.
 enum class MapAlgorithm {
-  gathered,  // a product whose second factor is gathered from the image
-  direct,    // a product that reads a padded copy of the image
-  winograd,  // fewer products, on transformed tiles
+  gathered,       // a product whose second factor is gathered from the image
+  direct,         // a product that reads a padded copy of the image
+  few_positions,  // a product whose tiles are wide in channels
+  winograd,       // fewer products, on transformed tiles
 };
 
 /// A grid of positions over planes of a source, and where their results lie.

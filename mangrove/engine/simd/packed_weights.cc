@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mangrove/engine/in_parallel.h"
+#include "mangrove/engine/simd/few_positions.h"
 #include "mangrove/engine/simd/winograd.h"
 
 namespace mangrove::simd {
@@ -19,11 +20,15 @@ WeightOrder transposed_order(const ConvGeometry& g) {
 
 std::int64_t packed_elements(const Grid& grid, const WeightOrder& order) {
   if (grid.algorithm == MapAlgorithm::winograd) return winograd_elements(order);
+  if (grid.algorithm == MapAlgorithm::few_positions)
+    return few_positions_elements(order, static_cast<std::int64_t>(grid.taps.size()));
   return order.results * order.sources * static_cast<std::int64_t>(grid.taps.size());
 }
 
 void pack_weights(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed) {
   if (grid.algorithm == MapAlgorithm::winograd) return winograd_pack(order, grid.taps, threads, weights, packed);
+  if (grid.algorithm == MapAlgorithm::few_positions)
+    return pack_for_few_positions(order, grid.taps, threads, weights, packed);
   const std::int64_t rows = micro_kernels().rows;
   in_parallel(ceil_div(order.results, rows), threads, [&](std::int64_t i) {
     order.for_each_column(grid.taps, i * rows, [&](std::int64_t to, std::int64_t count, std::int64_t from) {
@@ -51,8 +56,14 @@ bool PackedWeights::equals(const Layout& other) const {
 }
 
 std::string PackedWeights::describe() const {
-  return (grid_.algorithm == MapAlgorithm::winograd ? "transformed, packed in tiles of " : "packed in tiles of ") +
-         std::to_string(micro_kernels().rows) + " rows";
+  switch (grid_.algorithm) {
+    case MapAlgorithm::winograd:
+      return "transformed, packed in tiles of " + std::to_string(micro_kernels().rows) + " rows";
+    case MapAlgorithm::few_positions:
+      return "packed in tiles of " + std::to_string(micro_kernels().columns) + " columns";
+    default:
+      return "packed in tiles of " + std::to_string(micro_kernels().rows) + " rows";
+  }
 }
 
 void PackedWeights::pack(const float* plain, float* packed) const {
@@ -65,6 +76,8 @@ void PackedWeights::unpack(const float* packed, float* plain) const {
   for (std::int64_t group = 0; group < groups_; ++group) {
     if (grid_.algorithm == MapAlgorithm::winograd) {
       winograd_unpack(order_, grid_.taps, packed, plain);
+    } else if (grid_.algorithm == MapAlgorithm::few_positions) {
+      unpack_from_few_positions(order_, grid_.taps, packed, plain);
     } else {
       for (std::int64_t row = 0; row < order_.results; row += micro_kernels().rows) {
         order_.for_each_column(grid_.taps, row, [&](std::int64_t from, std::int64_t count, std::int64_t to) {
