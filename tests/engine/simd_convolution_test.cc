@@ -130,6 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
         ConvolutionCase{"few_positions_of_one_tap", 7, 40, 16, 1, 1, {1, 1}},
         ConvolutionCase{"few_positions_with_strides", 1, 19, 33, 5, 4, {3, 3}, {1, 1, 1, 1}, {2, 2}},
         ConvolutionCase{"few_positions_of_groups", 1, 12, 38, 2, 3, {2, 2}, {0, 1, 1, 0}, {1, 1}, {1, 1}, 2},
+        ConvolutionCase{
+            "few_positions_without_taps", 1, 5, 20, 1, 2, {1, 1}, {0, 0, 0, 0}, {2, 2}, {1, 1}, 1, "ConvTranspose"},
         ConvolutionCase{"one_tap", 2, 7, 9, 6, 6, {1, 1}},
         ConvolutionCase{"one_tap_of_large_planes", 2, 7, 9, 25, 25, {1, 1}},
         ConvolutionCase{"depthwise", 2, 8, 8, 12, 13, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 8},
