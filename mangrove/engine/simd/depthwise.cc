@@ -6,6 +6,7 @@
 #include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
 #include "mangrove/engine/simd/micro_kernels.h"
+#include "mangrove/engine/simd/padded_rows.h"
 #include "mangrove/engine/simd/scratch_ranges.h"
 
 namespace mangrove::simd {
@@ -65,34 +66,14 @@ struct PaddedPlane {
 };
 
 /// A plane of the output with zeros around it, as far as the taps of the transpose reach.
-struct PaddedOutput {
-  PaddedOutput(const Window& w, const std::vector<Grid>& grids) : height(w.output[0]), width(w.output[1]) {
-    std::int64_t last_row = height, last_column = width;
-    for (const Grid& grid : grids) {
-      for (const Tap& tap : grid.taps) {
-        above = std::max(above, -tap.row);
-        left = std::max(left, -tap.column);
-        last_row = std::max(last_row, grid.rows + tap.row);
-        last_column = std::max(last_column, grid.columns + tap.column);
-      }
-    }
-    rows = above + last_row;
-    row = left + last_column + kMaxLanes;
+struct TransposedPlane {
+  explicit TransposedPlane(const std::vector<Grid>& grids) : rows(std::span(grids)) {
+    for (const Grid& grid : grids) height = std::max(height, grid.rows);
   }
+  std::int64_t elements() const { return rows.plane(height); }
 
-  std::int64_t elements() const { return rows * row; }
-  void clear(float* to) const { std::fill_n(to, elements(), 0.0f); }
-  /// Where it was cleared before.
-  void fill(const float* plane, float* to) const {
-    micro_kernels().copy({plane, height, width, width}, to + above * row + left, row);
-  }
-  std::vector<const float*> starts(const float* filled, const Grid& grid) const {
-    std::vector<const float*> made;
-    for (const Tap& tap : grid.taps) made.push_back(filled + (above + tap.row) * row + left + tap.column);
-    return made;
-  }
-
-  std::int64_t height, width, above = 0, left = 0, rows = 0, row = 0;
+  PaddedRows rows;
+  std::int64_t height = 0;  // of positions
 };
 
 std::int64_t zero_padded_row(const Window& w) {
@@ -113,8 +94,8 @@ std::int64_t depthwise_convolve_scratch(const ConvolutionGrids& c) {
 }
 
 std::int64_t depthwise_transposed_scratch(const ConvolutionGrids& c) {
-  const Window& w = c.geometry.window;
-  return PaddedOutput(w, c.transposed).elements() + w.input_plane();
+  const TransposedPlane plane(c.transposed);
+  return plane.elements() + c.geometry.window.input_plane();
 }
 
 std::int64_t depthwise_correlate_scratch(const ConvolutionGrids& c) {
@@ -148,8 +129,10 @@ namespace {
 
 /// One of the transpose's grids, as one thread computes it again and again.
 struct TransposedFilter {
-  TransposedFilter(const Grid& computed, const PaddedOutput& padded, const float* filled)
-      : grid(computed), starts(padded.starts(filled, grid)), weights(grid.taps.size()), row(padded.row) {}
+  TransposedFilter(const Grid& computed, const PaddedRows& padded, const float* filled)
+      : grid(computed), weights(grid.taps.size()), row(padded.row) {
+    for (const Tap& tap : grid.taps) starts.push_back(filled + padded.offset(tap));
+  }
 
   /// x = start + w * the plane, or += where `adds`. scratch: of a grid's elements.
   void operator()(const float* w, float start, bool adds, float* scratch, float* x) {
@@ -178,29 +161,29 @@ void depthwise_convolve_transposed(const ConvolutionGrids& c, std::int64_t image
                                    const float* w, const Finish& finish, float* workspace, float* x) {
   const ConvGeometry& g = c.geometry;
   const std::vector<Grid>& grids = c.transposed;
-  const PaddedOutput padded(g.window, grids);
+  const TransposedPlane padded(grids);
   const std::int64_t plane = g.window.input_plane(), outputs = g.output_channels_per_group();
   const std::int64_t from_plane = g.window.output_plane();
-  in_ranges_with_scratch(images * g.input_channels, threads, workspace, depthwise_transposed_scratch(c),
-                         [&](std::int64_t first, std::int64_t last, float* scratch) {
-                           std::vector<TransposedFilter> filters;
-                           filters.reserve(grids.size());
-                           for (const Grid& grid : grids) filters.emplace_back(grid, padded, scratch);
-                           padded.clear(scratch);
-                           for (std::int64_t i = first; i < last; ++i) {
-                             const std::int64_t channel = i % g.input_channels, image = i / g.input_channels;
-                             for (std::int64_t output = 0; output < outputs; ++output) {
-                               const std::int64_t from = channel * outputs + output;
-                               padded.fill(y + (image * g.output_channels + from) * from_plane, scratch);
-                               const float start = output == 0 && finish.bias != nullptr ? finish.bias[channel] : 0.0f;
-                               for (TransposedFilter& filter : filters) {
-                                 filter(w + from * g.window.taps(), start, output > 0, scratch + padded.elements(),
-                                        x + i * plane);
-                               }
-                             }
-                             finish_plane(finish, i * plane, plane, x);
-                           }
-                         });
+  in_ranges_with_scratch(
+      images * g.input_channels, threads, workspace, depthwise_transposed_scratch(c),
+      [&](std::int64_t first, std::int64_t last, float* scratch) {
+        std::vector<TransposedFilter> filters;
+        filters.reserve(grids.size());
+        for (const Grid& grid : grids) filters.emplace_back(grid, padded.rows, scratch);
+        std::fill_n(scratch, padded.elements(), 0.0f);
+        for (std::int64_t i = first; i < last; ++i) {
+          const std::int64_t channel = i % g.input_channels, image = i / g.input_channels;
+          for (std::int64_t output = 0; output < outputs; ++output) {
+            const std::int64_t from = channel * outputs + output;
+            padded.rows.fill(y + (image * g.output_channels + from) * from_plane, 0, padded.height, scratch);
+            const float start = output == 0 && finish.bias != nullptr ? finish.bias[channel] : 0.0f;
+            for (TransposedFilter& filter : filters) {
+              filter(w + from * g.window.taps(), start, output > 0, scratch + padded.elements(), x + i * plane);
+            }
+          }
+          finish_plane(finish, i * plane, plane, x);
+        }
+      });
 }
 
 void depthwise_correlate(const ConvolutionGrids& c, std::int64_t images, int threads, const float* x, const float* y,

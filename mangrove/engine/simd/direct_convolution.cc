@@ -240,7 +240,7 @@ bool is_direct(const Grid& grid) {
 
 std::int64_t direct_map_scratch(const Grid& grid, std::int64_t source_channels) {
   const PaddedRows padded(grid);
-  return source_channels * padded.plane(rows_at_once(padded, source_channels, 1));
+  return source_channels * padded.plane(rows_at_once(grid, padded, source_channels, 1));
 }
 
 std::int64_t direct_correlate_scratch(const Grid& grid, std::int64_t result_channels, std::int64_t batch) {
@@ -253,7 +253,7 @@ std::int64_t direct_correlate_scratch(const Grid& grid, std::int64_t result_chan
 void direct_map(const GridMap& map, std::int64_t images, int threads, float* workspace) {
   const Grid& grid = map.grid;
   const PaddedRows padded(grid);
-  const std::int64_t most = rows_at_once(padded, map.source.channels, 1), height = micro_kernels().rows;
+  const std::int64_t most = rows_at_once(grid, padded, map.source.channels, 1), height = micro_kernels().rows;
   const std::int64_t tiles = ceil_div(map.result.channels, height);
   const Strips strips(grid, images, threads, most, 1, tiles);
   std::vector<std::int64_t> offsets;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "mangrove/engine/simd/ceil_div.h"
 #include "mangrove/engine/simd/convolution_grid.h"
@@ -12,14 +13,20 @@ namespace mangrove::simd {
 /// How rows of the source lie in the copy: with the zeros that taps read on the left and on the right, and with so many
 /// elements that a vector may begin at any position. What it reads for positions behind the last column is not used.
 struct PaddedRows {
-  explicit PaddedRows(const Grid& of) : grid(of) {
-    for (const Tap& tap : grid.taps) {
-      first_row = std::min(first_row, tap.row);
-      last_row = std::max(last_row, tap.row);
-      first_column = std::min(first_column, tap.column);
-      last_column = std::max(last_column, tap.column);
+  explicit PaddedRows(const Grid& grid) : PaddedRows(std::span(&grid, 1)) {}
+  /// For all of some grids over one source; there is one at least.
+  explicit PaddedRows(std::span<const Grid> grids)
+      : source_rows(grids[0].source_rows), source_columns(grids[0].source_columns) {
+    for (const Grid& grid : grids) {
+      columns = std::max(columns, grid.columns);
+      for (const Tap& tap : grid.taps) {
+        first_row = std::min(first_row, tap.row);
+        last_row = std::max(last_row, tap.row);
+        first_column = std::min(first_column, tap.column);
+        last_column = std::max(last_column, tap.column);
+      }
     }
-    pieces = ceil_div(grid.columns, micro_kernels().lanes);
+    pieces = ceil_div(columns, micro_kernels().lanes);
     row = pieces * micro_kernels().lanes + last_column - first_column;
   }
 
@@ -36,16 +43,17 @@ struct PaddedRows {
   void fill(const float* plane, std::int64_t first, std::int64_t rows, float* to) const {
     const std::int64_t begin = first + first_row, total = rows + last_row - first_row;
     const std::int64_t above = std::clamp<std::int64_t>(-begin, 0, total);  // rows above the image
-    const std::int64_t inside = std::clamp(grid.source_rows - begin, above, total) - above;
+    const std::int64_t inside = std::clamp(source_rows - begin, above, total) - above;
     std::fill_n(to, above * row, 0.0f);
     std::fill_n(to + (above + inside) * row, (total - above - inside) * row, 0.0f);
     if (inside == 0) return;
-    micro_kernels().copy({plane + (begin + above) * grid.source_columns, inside,
-                          std::min(grid.source_columns, grid.columns + last_column), grid.source_columns},
+    micro_kernels().copy({plane + (begin + above) * source_columns, inside,
+                          std::min(source_columns, columns + last_column), source_columns},
                          to + above * row - first_column, row);
   }
 
-  const Grid& grid;
+  std::int64_t source_rows, source_columns;                                     // of a plane of the source
+  std::int64_t columns = 0;                                                     // of positions
   std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;  // that taps read, and 0
   std::int64_t pieces;                                                          // vectors in a row of positions
   std::int64_t row;                                                             // elements in a row of the copy
@@ -53,9 +61,9 @@ struct PaddedRows {
 
 /// Rows of positions that are computed at once, a multiple of `step` but for the last ones: their copy stays in a
 /// cache, and the weights are read once for all.
-inline std::int64_t rows_at_once(const PaddedRows& padded, std::int64_t source_channels, std::int64_t step) {
+inline std::int64_t rows_at_once(const Grid& grid, const PaddedRows& padded, std::int64_t source_channels,
+                                 std::int64_t step) {
   constexpr std::int64_t kElements = 65536, kPositions = 64;
-  const Grid& grid = padded.grid;
   std::int64_t rows = ceil_div(ceil_div(kPositions, grid.columns), step) * step;
   while (rows < grid.rows && source_channels * padded.plane(rows + step) <= kElements) rows += step;
   return std::min(rows, ceil_div(grid.rows, step) * step);

@@ -222,13 +222,13 @@ void winograd_unpack(const WeightOrder& order, const std::vector<Tap>& taps, con
 
 std::int64_t winograd_scratch(const Grid& grid, std::int64_t source_channels) {
   const PaddedRows padded(grid);
-  return TileMap::scratch(padded, source_channels, rows_at_once(padded, source_channels, 2));
+  return TileMap::scratch(padded, source_channels, rows_at_once(grid, padded, source_channels, 2));
 }
 
 void winograd_map(const GridMap& map, std::int64_t images, int threads, float* workspace) {
   const Grid& grid = map.grid;
   const PaddedRows padded(grid);
-  const std::int64_t most = rows_at_once(padded, map.source.channels, 2), height = micro_kernels().rows;
+  const std::int64_t most = rows_at_once(grid, padded, map.source.channels, 2), height = micro_kernels().rows;
   const std::int64_t tiles = ceil_div(map.result.channels, height);
   const Strips strips(grid, images, threads, most, 2, tiles);
   in_ranges_with_scratch(strips.count, threads, workspace, TileMap::scratch(padded, map.source.channels, most),
