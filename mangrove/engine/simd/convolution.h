@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/convolution_grids.h"
 #include "mangrove/engine/simd/finish.h"
 
 /// The three maps of a convolution [N, C, H, W] -> [N, M, H', W'] with weights [M, C / group, h, w], as products whose

@@ -48,14 +48,4 @@ Grid joined(Grid grid);
 /// compute.
 bool is_depthwise(const ConvGeometry& geometry);
 
-/// A convolution with its grids and those of its transpose, as its kernels compute them in each run.
-struct ConvolutionGrids {
-  /// fast: also by algorithms that round otherwise than the definition.
-  ConvolutionGrids(const ConvGeometry& of, bool fast);
-
-  ConvGeometry geometry;
-  Grid forward;
-  std::vector<Grid> transposed;
-};
-
 }  // namespace mangrove::simd

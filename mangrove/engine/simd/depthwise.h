@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/convolution_grids.h"
 #include "mangrove/engine/simd/finish.h"
 
 namespace mangrove::simd {

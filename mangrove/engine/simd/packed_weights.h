@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "mangrove/engine/kernel.h"
-#include "mangrove/engine/simd/convolution_grid.h"
+#include "mangrove/engine/simd/convolution_grids.h"
 #include "mangrove/engine/simd/weight_order.h"
 
 namespace mangrove::simd {
