@@ -17,7 +17,7 @@ Grid grid_of(std::int64_t rows, std::int64_t columns, std::vector<Tap> taps) {
 }
 
 TEST(PaddedRows, HoldWhatEachTapReads) {
-  std::vector<float> image(4 * 5);
+  std::vector<float> image(20);  // 4 rows of 5
   std::iota(image.begin(), image.end(), 1.0f);
   for (const auto& [above, left, below, right] :
        std::vector<std::array<std::int64_t, 4>>{{1, 1, 1, 1}, {0, 0, 0, 0}, {3, 4, 5, 6}, {0, 2, 3, 0}, {2, 0, 0, 7}}) {

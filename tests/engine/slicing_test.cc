@@ -127,7 +127,7 @@ class Steps {
  public:
   BufferId buffer(Bytes bytes) { return buffers_.add(bytes, BufferTable::Life::uses); }
 
-  void add(std::vector<std::pair<BufferId, bool>> reads, std::vector<std::pair<BufferId, bool>> writes,
+  void add(const std::vector<std::pair<BufferId, bool>>& reads, const std::vector<std::pair<BufferId, bool>>& writes,
            bool can_slice = true) {
     Entry entry;
     if (can_slice) entry.step.slicing.emplace();

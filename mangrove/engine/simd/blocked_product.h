@@ -102,7 +102,7 @@ void multiply_block(const Factors& factors, const Block& block, std::int64_t dep
   const MicroKernels& kernels = micro_kernels();
   alignas(64) std::array<float, kDepth * kWidth> panels;
   alignas(64) std::array<float, kDepth * MicroKernels::kMaxRows> scratch;
-  alignas(64) std::array<float, MicroKernels::kMaxRows * MicroKernels::kMaxColumns> tile;
+  alignas(64) std::array<float, MicroKernels::kMaxResults> tile;
   std::array<std::int64_t, kWidth> every_offset;
   const std::int64_t width = block.last_column - block.first_column;
   const auto offsets = std::span(every_offset).first(static_cast<std::size_t>(width));

@@ -65,7 +65,7 @@ class StripMap {
   void multiply_tiles(std::span<const Piece> pieces, std::int64_t k, std::int64_t depth, std::int64_t first_channel,
                       std::int64_t last_channel) {
     const MicroKernels& kernels = micro_kernels();
-    alignas(64) std::array<float, MicroKernels::kMaxRows * MicroKernels::kMaxColumns> tile{};
+    alignas(64) std::array<float, MicroKernels::kMaxResults> tile{};
     std::array<const float*, MicroKernels::kMaxVectors> sources;
     std::array<float*, MicroKernels::kMaxVectors> results;
     const auto vectors = static_cast<std::size_t>(kernels.columns / kernels.lanes);

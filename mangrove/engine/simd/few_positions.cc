@@ -42,7 +42,7 @@ void multiply_positions(const GridMap& map, Gathering& gathering, std::int64_t p
   const std::int64_t width = micro_kernels().columns, padded = ceil_div(map.result.channels, width) * width;
   const std::int64_t sum = map.source.channels * static_cast<std::int64_t>(map.grid.taps.size());
   const auto multiply = micro_kernels().multiply[static_cast<std::size_t>(rows - 1)];
-  alignas(64) std::array<float, MicroKernels::kMaxRows * MicroKernels::kMaxColumns> made{};
+  alignas(64) std::array<float, MicroKernels::kMaxResults> made{};
   std::array<std::int64_t, MicroKernels::kMaxRows> offsets;
   result_offsets(map.grid, map.result.image_stride, position, std::span(offsets).first(static_cast<std::size_t>(rows)));
   /// visit(channel, where the result lies, element of the tile)
@@ -76,7 +76,7 @@ void multiply_positions(const GridMap& map, Gathering& gathering, std::int64_t p
 }  // namespace
 
 bool are_few_positions(std::int64_t positions) {
-  return 3 * positions <= 2 * micro_kernels().columns;
+  return 3 * positions <= std::int64_t{2} * micro_kernels().columns;
 }
 
 std::int64_t few_positions_elements(const WeightOrder& order, std::int64_t taps) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 /// The innermost loops, called micro-kernels in BLAS libraries, in the vector instructions of the processor that the
@@ -32,6 +33,7 @@ struct PlaneRows {
 struct MicroKernels {
   static constexpr int kMaxRows = 6, kMaxVectors = 3, kMaxColumns = kMaxVectors * kMaxLanes, kMaxDotRows = 4,
                        kMaxDotColumns = 4;
+  static constexpr std::size_t kMaxResults = std::size_t{kMaxRows} * kMaxColumns;  // of a tile
 
   int lanes;                  // elements of a vector
   int rows, columns;          // of the tile of a product whose sums stay in registers

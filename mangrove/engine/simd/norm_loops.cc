@@ -31,7 +31,7 @@ HWY_INLINE void for_each_vector(std::int64_t count, const Work& work) {
 template <class Terms>
 HWY_INLINE void add_sums(std::int64_t count, double* sums, const Terms& terms) {
   constexpr int kSide = 4;  // sums next to each other, so that the processor has several to work on at once
-  constexpr std::int64_t kLanes = HWY_LANES(float), kTile = 64 * kSide * kLanes;
+  constexpr std::int64_t kLanes = HWY_LANES(float), kTile = std::int64_t{64} * kSide * kLanes;
   using Vector = hn::Vec<Vectors>;
   std::int64_t i = 0;
   while (i + kLanes <= count) {

@@ -84,7 +84,7 @@ class TileMap {
                            std::min<std::int64_t>(2, rows - row), std::min(lanes, grid.columns - column)});
       }
     }
-    const auto at_once = static_cast<std::size_t>(2 * micro_kernels().columns / lanes);
+    const auto at_once = static_cast<std::size_t>(std::int64_t{2} * micro_kernels().columns / lanes);
     for (std::size_t first = 0; first < halves_.size(); first += at_once)
       multiply_tiles(std::span(halves_).subspan(first, std::min(at_once, halves_.size() - first)), first_channel,
                      last_channel);
@@ -104,7 +104,7 @@ class TileMap {
       winograd_loops()->transform_source(sources, starts.data(), plane_, padded_.row, transformed_ + v * lanes,
                                          sources * columns, columns);
     }
-    alignas(64) std::array<float, kTransformed * MicroKernels::kMaxRows * MicroKernels::kMaxColumns> products;
+    alignas(64) std::array<float, kTransformed * MicroKernels::kMaxResults> products;
     for (std::int64_t channel = first_channel; channel < last_channel; channel += kernels.rows) {
       const std::int64_t rows = std::min<std::int64_t>(kernels.rows, last_channel - channel);
       const auto multiply = kernels.multiply[static_cast<std::size_t>(rows - 1)];
@@ -140,7 +140,7 @@ class TileMap {
       winograd_loops()->transform_result(rows, products, rows * columns, columns, to.data(), map_.result.plane);
       return;
     }
-    alignas(64) std::array<float, MicroKernels::kMaxRows * 4 * kMaxLanes> made;
+    alignas(64) std::array<float, 4 * kMaxLanes * MicroKernels::kMaxRows> made;
     const std::array<float*, 4> to{made.data(), made.data() + lanes, made.data() + 2 * lanes, made.data() + 3 * lanes};
     winograd_loops()->transform_result(rows, products, rows * columns, columns, to.data(), 4 * lanes);
     for (const std::size_t h : {0, 1}) {
