@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct ConvolutionCase {
   const char* op = "Conv";
 };
 
+std::map<std::string, Attribute> attributes_of(const ConvolutionCase& c) {
+  return {{"pads", c.pads}, {"strides", c.strides}, {"dilations", c.dilations}, {"group", c.group}};
+}
+
 Graph convolution_graph(const ConvolutionCase& c) {
   const bool transposed = std::string(c.op) == "ConvTranspose";
   return GraphSketch(DType::f32)
@@ -31,8 +36,7 @@ Graph convolution_graph(const ConvolutionCase& c) {
       .parameter("w", transposed ? Shape{c.inputs, c.outputs / c.group, c.kernel[0], c.kernel[1]}
                                  : Shape{c.outputs, c.inputs / c.group, c.kernel[0], c.kernel[1]})
       .parameter("b", {c.outputs})
-      .node(c.op, {"x", "w", "b"}, "y",
-            {{"pads", c.pads}, {"strides", c.strides}, {"dilations", c.dilations}, {"group", c.group}})
+      .node(c.op, {"x", "w", "b"}, "y", attributes_of(c))
       .create({"y"});
 }
 
@@ -64,13 +68,10 @@ TEST_P(SimdConvolution, InferenceEqualsPortable) {
   GraphSketch sketch(DType::f32);
   sketch.input("x", {kBatch, c.inputs, c.height, c.width}).input("r", result);
   for (const char* name : {"w", "b"}) sketch.parameter(name, plain.value(name).shape);
-  const Graph graph =
-      sketch
-          .node(c.op, {"x", "w", "b"}, "c",
-                {{"pads", c.pads}, {"strides", c.strides}, {"dilations", c.dilations}, {"group", c.group}})
-          .node("Add", {"c", "r"}, "a")
-          .node("Relu", {"a"}, "y")
-          .create({"y"});
+  const Graph graph = sketch.node(c.op, {"x", "w", "b"}, "c", attributes_of(c))
+                          .node("Add", {"c", "r"}, "a")
+                          .node("Relu", {"a"}, "y")
+                          .create({"y"});
   const auto computed = [&](const char* backend, int threads, bool fast) {
     const auto program =
         Program::compile(graph, {.batch = c.batch, .backend = backend, .fast_convolution = fast, .threads = threads});

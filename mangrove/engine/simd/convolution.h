@@ -5,9 +5,9 @@
 #include "mangrove/engine/simd/convolution_grids.h"
 #include "mangrove/engine/simd/finish.h"
 
-/// The three maps of a convolution [N, C, H, W] -> [N, M, H', W'] with weights [M, C / group, h, w], as products whose
-/// second factor is gathered from the image, and for depthwise ones as filters of one channel each.
-/// Results do not depend on the number of threads.
+/// The three maps of a convolution [N, C, H, W] -> [N, M, H', W'] with weights [M, C / group, h, w]: by the algorithms
+/// of grid_algorithm.cc, and for depthwise ones as filters of one channel each. Elements are f32, sizes in elements.
+/// Results do not depend on the number of threads. threads: one call at a time for one workspace.
 namespace mangrove::simd {
 
 /// Elements of the weights in the order in which a map reads them; none for a depthwise convolution, which reads them

@@ -13,13 +13,7 @@ struct Tap {
   std::int64_t weight;  // which of the kernel's it is
 };
 
-/// How a map over a grid is computed.
-enum class MapAlgorithm {
-  gathered,       // a product whose second factor is gathered from the image
-  direct,         // a product that reads a padded copy of the image
-  few_positions,  // a product whose tiles are wide in channels
-  winograd,       // fewer products, on transformed tiles
-};
+struct GridAlgorithm;
 
 /// A grid of positions over planes of a source, and where their results lie.
 struct Grid {
@@ -28,7 +22,7 @@ struct Grid {
   std::int64_t source_rows, source_columns;   // of a plane
   std::int64_t first, row_step, column_step;  // in a plane of results
   std::vector<Tap> taps;
-  MapAlgorithm algorithm = MapAlgorithm::gathered;
+  const GridAlgorithm* algorithm = nullptr;  // that computes it; none for depthwise convolutions
 
   std::int64_t positions() const { return rows * columns; }
 };

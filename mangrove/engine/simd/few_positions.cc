@@ -3,30 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/simd/gathering.h"
 #include "mangrove/engine/simd/micro_kernels.h"
 #include "mangrove/engine/simd/scratch_ranges.h"
 
 namespace mangrove::simd {
 namespace {
-
-/// visit(where the weight of element k of the sum lies for the first result of a tile, results, its plain index).
-template <class Visit>
-void for_each_weight_row(const WeightOrder& order, const std::vector<Tap>& taps, std::int64_t first_result,
-                         Visit visit) {
-  const std::int64_t width = micro_kernels().columns, padded = ceil_div(order.results, width) * width;
-  const std::int64_t results = std::min(width, order.results - first_result);
-  const std::int64_t sum = order.sources * static_cast<std::int64_t>(taps.size());
-  std::int64_t k = 0;
-  for (const Tap& tap : taps) {
-    for (std::int64_t source = 0; source < order.sources; ++source, ++k) {
-      const std::int64_t block = k / kDepth * kDepth, depth = std::min(kDepth, sum - block);
-      visit(block * padded + first_result * depth + (k - block) * width, results,
-            first_result * order.result_stride + source * order.source_stride + tap.weight);
-    }
-  }
-}
 
 /// One result of a channel, which lies at `at`; as MicroKernels::finish computes it.
 float finished(const Finish& finish, std::int64_t channel, std::int64_t at, float value) {
@@ -75,42 +57,18 @@ void multiply_positions(const GridMap& map, Gathering& gathering, std::int64_t p
 
 }  // namespace
 
-bool are_few_positions(std::int64_t positions) {
-  return 3 * positions <= std::int64_t{2} * micro_kernels().columns;
+bool suits_few_positions(const Grid& grid, const MapShape& shape) {
+  return 3 * shape.batch * grid.positions() <= std::int64_t{2} * micro_kernels().columns;
 }
 
-std::int64_t few_positions_elements(const WeightOrder& order, std::int64_t taps) {
-  const std::int64_t width = micro_kernels().columns;
-  return ceil_div(order.results, width) * width * order.sources * taps;
-}
-
-void pack_for_few_positions(const WeightOrder& order, const std::vector<Tap>& taps, int threads, const float* weights,
-                            float* packed) {
-  const std::int64_t width = micro_kernels().columns;
-  in_parallel(ceil_div(order.results, width), threads, [&](std::int64_t tile) {
-    for_each_weight_row(order, taps, tile * width, [&](std::int64_t to, std::int64_t results, std::int64_t from) {
-      for (std::int64_t m = 0; m < results; ++m) packed[to + m] = weights[from + m * order.result_stride];
-      std::fill(packed + to + results, packed + to + width, 0.0f);
-    });
-  });
-}
-
-void unpack_from_few_positions(const WeightOrder& order, const std::vector<Tap>& taps, const float* packed,
-                               float* weights) {
-  for (std::int64_t first = 0; first < order.results; first += micro_kernels().columns) {
-    for_each_weight_row(order, taps, first, [&](std::int64_t from, std::int64_t results, std::int64_t to) {
-      for (std::int64_t m = 0; m < results; ++m) weights[to + m * order.result_stride] = packed[from + m];
-    });
-  }
-}
-
-std::int64_t few_positions_scratch() {
+std::int64_t few_positions_scratch(const Grid&, std::int64_t) {
   return kDepth * MicroKernels::kMaxRows;
 }
 
 void map_few_positions(const GridMap& map, std::int64_t images, int threads, float* workspace) {
   const std::int64_t width = micro_kernels().columns, positions = images * map.grid.positions();
-  in_ranges_with_scratch(ceil_div(map.result.channels, width), threads, workspace, few_positions_scratch(),
+  in_ranges_with_scratch(ceil_div(map.result.channels, width), threads, workspace,
+                         few_positions_scratch(map.grid, map.source.channels),
                          [&](std::int64_t first, std::int64_t last, float* gathered) {
                            Gathering gathering(map.grid, map.source.image_stride, map.source.plane);
                            for (std::int64_t at = 0; at < positions; at += micro_kernels().rows) {

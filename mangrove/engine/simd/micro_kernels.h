@@ -45,8 +45,8 @@ struct MicroKernels {
                             bool adds);
   std::array<Multiply, kMaxRows> multiply;  // [rows - 1]
 
-  /// The same with vectors of b that lie anywhere: vector v of row k at pieces[v] + offsets[k]. Vector v of the first
-  /// row of the result lies at y[v].
+  /// Computes the same product with vectors of b that lie anywhere: vector v of row k lies at pieces[v] + offsets[k].
+  /// Vector v of the first row of the result lies at y[v].
   using MultiplyIndirect = void (*)(std::int64_t depth, const float* a, const float* const* pieces,
                                     const std::int64_t* offsets, float* const* y, std::int64_t stride, bool adds);
   std::array<MultiplyIndirect, kMaxRows> multiply_indirect;  // [rows - 1]

@@ -1,17 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <string>
 
 #include "mangrove/engine/kernel.h"
 #include "mangrove/engine/simd/convolution_grids.h"
 #include "mangrove/engine/simd/weight_order.h"
 
 namespace mangrove::simd {
-
-/// Weights of one group as a grid's algorithm reads them: elements, and how they are packed.
-std::int64_t packed_elements(const Grid& grid, const WeightOrder& order);
-void pack_weights(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed);
 
 /// The layout of a convolution's weights, of all groups, that were packed when they were loaded.
 class PackedWeights : public Layout {
@@ -23,11 +18,12 @@ class PackedWeights : public Layout {
   std::string describe() const override;
 
   void pack(const float* plain, float* packed) const;
-  /// Those of Winograd's convolution come back with rounding errors.
+  /// Weights that Winograd's algorithm has transformed come back with rounding errors.
   void unpack(const float* packed, float* plain) const;
 
  private:
   std::int64_t plain_elements() const;  // of one group
+  std::int64_t packed_elements() const;
 
   std::int64_t groups_;
   WeightOrder order_;

@@ -59,29 +59,4 @@ struct PaddedRows {
   std::int64_t row;                                                             // elements in a row of the copy
 };
 
-/// Rows of positions that are computed at once, a multiple of `step` but for the last ones: their copy stays in a
-/// cache, and the weights are read once for all.
-inline std::int64_t rows_at_once(const Grid& grid, const PaddedRows& padded, std::int64_t source_channels,
-                                 std::int64_t step) {
-  constexpr std::int64_t kElements = 65536, kPositions = 64;
-  std::int64_t rows = ceil_div(ceil_div(kPositions, grid.columns), step) * step;
-  while (rows < grid.rows && source_channels * padded.plane(rows + step) <= kElements) rows += step;
-  return std::min(rows, ceil_div(grid.rows, step) * step);
-}
-
-/// How the rows of several images are shared among threads.
-struct Strips {
-  Strips(const Grid& grid, std::int64_t images, int threads, std::int64_t most_rows, std::int64_t step,
-         std::int64_t result_tiles)
-      : rows(std::min(most_rows, std::max<std::int64_t>(images * grid.rows / threads / step, 1) * step)),
-        of_image(ceil_div(grid.rows, rows)),
-        parts(std::min(ceil_div(threads, images * of_image), result_tiles)),
-        count(images * of_image * parts) {}
-
-  std::int64_t rows;      // of positions, in one strip
-  std::int64_t of_image;  // strips
-  std::int64_t parts;     // of the channels of the result, where there are fewer strips than threads
-  std::int64_t count;     // of all
-};
-
 }  // namespace mangrove::simd

@@ -1,38 +1,33 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
-#include "mangrove/engine/simd/blocked_product.h"
 #include "mangrove/engine/simd/convolution_grid.h"
 #include "mangrove/graph/conv_geometry.h"
 
+/// The weights of one group's map, as products read them: [blocks of the sum, tiles of results, elements of the sum,
+/// results of a tile]. A sum goes over (tap, source channel). Results are the rows of a product's tile, or its columns;
+/// then zeros follow the last one.
 namespace mangrove::simd {
 
-/// The weights of one group's map, as the tiles of the blocked product read them: [blocks of the sum, tiles of rows,
-/// elements of the sum, rows of a tile]. A sum goes over (tap, source channel).
+/// Where the plain weights lie; the stride of taps is 1.
 struct WeightOrder {
-  std::int64_t results, sources;              // channels
-  std::int64_t result_stride, source_stride;  // in the plain weights; a tap's is 1
-
-  /// Calls visit(where the weights of a tile of rows at one element of the sum lie, rows, plain index of the first).
-  template <class Visit>
-  void for_each_column(const std::vector<Tap>& taps, std::int64_t first_row, Visit visit) const {
-    const std::int64_t rows = std::min<std::int64_t>(micro_kernels().rows, results - first_row);
-    const std::int64_t sum = sources * static_cast<std::int64_t>(taps.size());
-    std::int64_t k = 0;
-    for (const Tap& tap : taps) {
-      for (std::int64_t source = 0; source < sources; ++source, ++k) {
-        const std::int64_t block = k / kDepth * kDepth, depth = std::min(kDepth, sum - block);
-        visit(block * results + first_row * depth + (k - block) * rows, rows,
-              first_row * result_stride + source * source_stride + tap.weight);
-      }
-    }
-  }
+  std::int64_t results, sources;  // channels
+  std::int64_t result_stride, source_stride;
 };
 
 WeightOrder forward_order(const ConvGeometry& geometry);
 WeightOrder transposed_order(const ConvGeometry& geometry);
+
+/// Where element k of a sum over `sum` elements lies for one result, in tiles of rows.
+std::int64_t place_in_rows(std::int64_t results, std::int64_t sum, std::int64_t k, std::int64_t result);
+
+std::int64_t elements_in_rows(const Grid& grid, const WeightOrder& order);
+void pack_in_rows(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed);
+void unpack_from_rows(const Grid& grid, const WeightOrder& order, const float* packed, float* weights);
+
+std::int64_t elements_in_columns(const Grid& grid, const WeightOrder& order);
+void pack_in_columns(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed);
+void unpack_from_columns(const Grid& grid, const WeightOrder& order, const float* packed, float* weights);
 
 }  // namespace mangrove::simd

@@ -7,9 +7,10 @@
 
 #include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/simd/blocked_product.h"
+#include "mangrove/engine/simd/indirect_convolution.h"
 #include "mangrove/engine/simd/micro_kernels.h"
 #include "mangrove/engine/simd/padded_rows.h"
-#include "mangrove/engine/simd/scratch_ranges.h"
+#include "mangrove/engine/simd/strips.h"
 #include "mangrove/engine/simd/winograd_loops.h"
 
 namespace mangrove::simd {
@@ -28,21 +29,12 @@ std::array<std::int64_t, 9> weights_by_place(const std::vector<Tap>& taps) {
 }
 
 /// G g of three elements `stride` apart: to[0], to[stride_to], ...
-template <class T>
-void expand(const T* g, std::size_t stride, T* to, std::size_t stride_to) {
-  const T outer = g[0] + g[2 * stride], middle = g[stride];
+void expand(const float* g, std::size_t stride, float* to, std::size_t stride_to) {
+  const float outer = g[0] + g[2 * stride], middle = g[stride];
   to[0] = g[0];
   to[stride_to] = (outer + middle) / 2;
   to[2 * stride_to] = (outer - middle) / 2;
   to[3 * stride_to] = g[2 * stride];
-}
-
-/// Where product 0 of a result channel and a source channel lies; the next product's lies `products_stride` on.
-std::int64_t packed_place(const WeightOrder& order, std::int64_t result, std::int64_t source) {
-  const std::int64_t rows = micro_kernels().rows, first = result / rows * rows;
-  const std::int64_t height = std::min(rows, order.results - first);
-  const std::int64_t block = source / kDepth * kDepth, depth = std::min(kDepth, order.sources - block);
-  return block * order.results + first * depth + (source - block) * height + result - first;
 }
 
 /// Half of a vector of tiles: next to each other in one row of them.
@@ -52,9 +44,9 @@ struct Half {
 };
 
 /// One thread's work, on one strip of rows after another.
-class TileMap {
+class WinogradMap {
  public:
-  TileMap(const GridMap& map, const PaddedRows& padded, std::int64_t most_rows, float* scratch)
+  WinogradMap(const GridMap& map, const PaddedRows& padded, std::int64_t most_rows, float* scratch)
       : map_(map),
         padded_(padded),
         plane_(padded.plane(most_rows)),
@@ -67,30 +59,27 @@ class TileMap {
     return source_channels * (padded.plane(most_rows) + kTransformed * micro_kernels().columns);
   }
 
-  /// Channels [first_channel, last_channel) of the result at `rows` rows of positions.
-  void compute(std::int64_t image, std::int64_t first_row, std::int64_t rows, std::int64_t first_channel,
-               std::int64_t last_channel) {
+  void compute(const Strip& strip) {
     const Grid& grid = map_.grid;
-    const std::int64_t lanes = micro_kernels().lanes, even_rows = ceil_div(rows, 2) * 2;
+    const std::int64_t lanes = micro_kernels().lanes, even_rows = ceil_div(strip.rows, 2) * 2;
     for (std::int64_t c = 0; c < map_.source.channels; ++c) {
-      padded_.fill(map_.x + image * map_.source.image_stride + c * map_.source.plane, first_row, even_rows,
+      padded_.fill(map_.x + strip.image * map_.source.image_stride + c * map_.source.plane, strip.first_row, even_rows,
                    copy_ + c * plane_);
     }
-    const std::int64_t result = image * map_.result.image_stride + grid.first + first_row * grid.row_step;
+    const std::int64_t result = strip.image * map_.result.image_stride + grid.first + strip.first_row * grid.row_step;
     halves_.clear();
-    for (std::int64_t row = 0; row < rows; row += 2) {
+    for (std::int64_t row = 0; row < strip.rows; row += 2) {
       for (std::int64_t column = 0; column < grid.columns; column += lanes) {
         halves_.push_back({row * padded_.row + column, result + row * grid.row_step + column,
-                           std::min<std::int64_t>(2, rows - row), std::min(lanes, grid.columns - column)});
+                           std::min<std::int64_t>(2, strip.rows - row), std::min(lanes, grid.columns - column)});
       }
     }
     const auto at_once = static_cast<std::size_t>(std::int64_t{2} * micro_kernels().columns / lanes);
     for (std::size_t first = 0; first < halves_.size(); first += at_once)
-      multiply_tiles(std::span(halves_).subspan(first, std::min(at_once, halves_.size() - first)), first_channel,
-                     last_channel);
-    if (map_.finish.does_nothing()) return;
-    for (std::int64_t channel = first_channel; channel < last_channel; ++channel)
-      finish_results(map_, channel, channel * map_.result.plane + result, rows * grid.columns);
+      multiply_tiles(std::span(halves_).subspan(first, std::min(at_once, halves_.size() - first)), strip.first_channel,
+                     strip.last_channel);
+    for (std::int64_t channel = strip.first_channel; channel < strip.last_channel; ++channel)
+      finish_results(map_, channel, channel * map_.result.plane + result, strip.rows * grid.columns);
   }
 
  private:
@@ -164,22 +153,21 @@ class TileMap {
 
 }  // namespace
 
-bool winograd_pays(const Grid& grid, std::int64_t source_channels, std::int64_t result_channels) {
+bool suits_winograd(const Grid& grid, const MapShape& shape) {
   constexpr std::int64_t kLeastChannels = 16, kLeastSide = 4;
-  if (winograd_loops() == nullptr || grid.taps.size() != 9 || !is_direct(grid)) return false;
-  if (std::min(source_channels, result_channels) < kLeastChannels || std::min(grid.rows, grid.columns) < kLeastSide)
-    return false;
+  if (!shape.fast || winograd_loops() == nullptr || grid.taps.size() != 9 || !suits_indirect(grid, shape)) return false;
+  if (std::min(shape.source_channels, shape.result_channels) < kLeastChannels) return false;
+  if (std::min(grid.rows, grid.columns) < kLeastSide) return false;
   const PaddedRows padded(grid);
   return padded.last_row - padded.first_row == 2 && padded.last_column - padded.first_column == 2;
 }
 
-std::int64_t winograd_elements(const WeightOrder& order) {
+std::int64_t winograd_elements(const Grid&, const WeightOrder& order) {
   return kTransformed * order.results * order.sources;
 }
 
-void winograd_pack(const WeightOrder& order, const std::vector<Tap>& taps, int threads, const float* weights,
-                   float* packed) {
-  const std::array<std::int64_t, 9> places = weights_by_place(taps);
+void pack_for_winograd(const Grid& grid, const WeightOrder& order, int threads, const float* weights, float* packed) {
+  const std::array<std::int64_t, 9> places = weights_by_place(grid.taps);
   in_parallel(order.results, threads, [&](std::int64_t m) {
     for (std::int64_t c = 0; c < order.sources; ++c) {
       const float* from = weights + m * order.result_stride + c * order.source_stride;
@@ -189,7 +177,7 @@ void winograd_pack(const WeightOrder& order, const std::vector<Tap>& taps, int t
       for (std::size_t j = 0; j < 3; ++j) expand(&filter[j], 3, &rows[j], 3);
       std::array<float, kTransformed> made;
       for (std::size_t i = 0; i < 4; ++i) expand(&rows[3 * i], 1, &made[4 * i], 1);
-      float* to = packed + packed_place(order, m, c);
+      float* to = packed + place_in_rows(order.results, order.sources, c, m);
       for (const float product : made) {
         *to = product;
         to += order.results * order.sources;
@@ -198,22 +186,21 @@ void winograd_pack(const WeightOrder& order, const std::vector<Tap>& taps, int t
   });
 }
 
-void winograd_unpack(const WeightOrder& order, const std::vector<Tap>& taps, const float* packed, float* weights) {
-  const std::array<std::int64_t, 9> places = weights_by_place(taps);
-  const auto middle = [](float plus, float minus) { return plus - minus; };
+void unpack_from_winograd(const Grid& grid, const WeightOrder& order, const float* packed, float* weights) {
+  const std::array<std::int64_t, 9> places = weights_by_place(grid.taps);
   for (std::int64_t m = 0; m < order.results; ++m) {
     for (std::int64_t c = 0; c < order.sources; ++c) {
-      const float* from = packed + packed_place(order, m, c);
+      const float* from = packed + place_in_rows(order.results, order.sources, c, m);
       const auto product = [&](std::int64_t i, std::int64_t j) {
         return from[(4 * i + j) * order.results * order.sources];
       };
       float* to = weights + m * order.result_stride + c * order.source_stride;
       for (const std::int64_t i : {0, 1, 2}) {
         const auto row = [&](std::int64_t j) {  // of the filter, still expanded along the columns
-          return i == 1 ? middle(product(1, j), product(2, j)) : product(i == 0 ? 0 : 3, j);
+          return i == 1 ? product(1, j) - product(2, j) : product(i == 0 ? 0 : 3, j);
         };
         to[places[static_cast<std::size_t>(3 * i)]] = row(0);
-        to[places[static_cast<std::size_t>(3 * i + 1)]] = middle(row(1), row(2));
+        to[places[static_cast<std::size_t>(3 * i + 1)]] = row(1) - row(2);
         to[places[static_cast<std::size_t>(3 * i + 2)]] = row(3);
       }
     }
@@ -222,26 +209,14 @@ void winograd_unpack(const WeightOrder& order, const std::vector<Tap>& taps, con
 
 std::int64_t winograd_scratch(const Grid& grid, std::int64_t source_channels) {
   const PaddedRows padded(grid);
-  return TileMap::scratch(padded, source_channels, rows_at_once(grid, padded, source_channels, 2));
+  return WinogradMap::scratch(padded, source_channels, rows_at_once(grid, padded, source_channels, 2));
 }
 
-void winograd_map(const GridMap& map, std::int64_t images, int threads, float* workspace) {
-  const Grid& grid = map.grid;
-  const PaddedRows padded(grid);
-  const std::int64_t most = rows_at_once(grid, padded, map.source.channels, 2), height = micro_kernels().rows;
-  const std::int64_t tiles = ceil_div(map.result.channels, height);
-  const Strips strips(grid, images, threads, most, 2, tiles);
-  in_ranges_with_scratch(strips.count, threads, workspace, TileMap::scratch(padded, map.source.channels, most),
-                         [&](std::int64_t first, std::int64_t last, float* scratch) {
-                           TileMap strip(map, padded, most, scratch);
-                           for (std::int64_t i = first; i < last; ++i) {
-                             const std::int64_t part = i % strips.parts,
-                                                row = i / strips.parts % strips.of_image * strips.rows;
-                             strip.compute(i / strips.parts / strips.of_image, row,
-                                           std::min(strips.rows, grid.rows - row), tiles * part / strips.parts * height,
-                                           std::min(tiles * (part + 1) / strips.parts * height, map.result.channels));
-                           }
-                         });
+void map_winograd(const GridMap& map, std::int64_t images, int threads, float* workspace) {
+  const PaddedRows padded(map.grid);
+  const std::int64_t most = rows_at_once(map.grid, padded, map.source.channels, 2);
+  compute_strips(map, images, threads, most, 2, WinogradMap::scratch(padded, map.source.channels, most), workspace,
+                 [&](float* scratch) { return WinogradMap(map, padded, most, scratch); });
 }
 
 }  // namespace mangrove::simd

@@ -1,4 +1,4 @@
-#include "mangrove/engine/simd/direct_convolution.h"
+#include "mangrove/engine/simd/indirect_convolution.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include "mangrove/engine/simd/micro_kernels.h"
 #include "mangrove/engine/simd/padded_rows.h"
 #include "mangrove/engine/simd/scratch_ranges.h"
+#include "mangrove/engine/simd/strips.h"
 
 namespace mangrove::simd {
 namespace {
@@ -22,26 +23,24 @@ struct Piece {
 // ---- the map
 
 /// One thread's work on a map, on one strip of rows after another.
-class StripMap {
+class IndirectMap {
  public:
-  StripMap(const GridMap& map, const PaddedRows& padded, std::int64_t most_rows, std::span<const std::int64_t> offsets,
-           float* copy)
+  IndirectMap(const GridMap& map, const PaddedRows& padded, std::int64_t most_rows,
+              std::span<const std::int64_t> offsets, float* copy)
       : map_(map), padded_(padded), plane_(padded.plane(most_rows)), offsets_(offsets), copy_(copy) {
     std::fill_n(copy, map.source.channels * plane_, 0.0f);
   }
 
-  /// Channels [first_channel, last_channel) of the result at `rows` rows of positions.
-  void compute(std::int64_t image, std::int64_t first_row, std::int64_t rows, std::int64_t first_channel,
-               std::int64_t last_channel) {
+  void compute(const Strip& strip) {
     const Grid& grid = map_.grid;
     for (std::int64_t c = 0; c < map_.source.channels; ++c) {
-      padded_.fill(map_.x + image * map_.source.image_stride + c * map_.source.plane, first_row, rows,
+      padded_.fill(map_.x + strip.image * map_.source.image_stride + c * map_.source.plane, strip.first_row, strip.rows,
                    copy_ + c * plane_);
     }
     pieces_.clear();
-    const std::int64_t result = image * map_.result.image_stride + grid.first + first_row * grid.row_step;
+    const std::int64_t result = strip.image * map_.result.image_stride + grid.first + strip.first_row * grid.row_step;
     const std::int64_t lanes = micro_kernels().lanes;
-    for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t row = 0; row < strip.rows; ++row) {
       for (std::int64_t column = 0; column < grid.columns; column += lanes) {
         pieces_.push_back({row * padded_.row + column, result + row * grid.row_step + column,
                            std::min(lanes, grid.columns - column)});
@@ -53,11 +52,10 @@ class StripMap {
       const std::size_t vectors = static_cast<std::size_t>(micro_kernels().columns) / static_cast<std::size_t>(lanes);
       for (std::size_t piece = 0; piece < pieces_.size(); piece += vectors)
         multiply_tiles(std::span(pieces_).subspan(piece, std::min(vectors, pieces_.size() - piece)), k, depth,
-                       first_channel, last_channel);
+                       strip.first_channel, strip.last_channel);
     }
-    if (map_.finish.does_nothing()) return;
-    for (std::int64_t channel = first_channel; channel < last_channel; ++channel)
-      finish_results(map_, channel, channel * map_.result.plane + result, rows * grid.columns);
+    for (std::int64_t channel = strip.first_channel; channel < strip.last_channel; ++channel)
+      finish_results(map_, channel, channel * map_.result.plane + result, strip.rows * grid.columns);
   }
 
  private:
@@ -226,56 +224,38 @@ class BlockCorrelation {
 
 }  // namespace
 
-void finish_results(const GridMap& map, std::int64_t channel, std::int64_t at, std::int64_t count) {
-  const Finish& f = map.finish;
-  micro_kernels().finish(count, f.bias != nullptr ? f.bias[channel] : 0.0f,
-                         f.residual != nullptr ? f.residual + at : nullptr, f.bounds.low, f.bounds.high, map.y + at);
-}
-
-bool is_direct(const Grid& grid) {
+bool suits_indirect(const Grid& grid, const MapShape&) {
   const std::int64_t lanes = micro_kernels().lanes, filled = ceil_div(grid.columns, lanes) * lanes;
   return grid.taps.size() > 1 && grid.step == Window::Pair{1, 1} && grid.column_step == 1 &&
          grid.row_step == grid.columns && 4 * grid.columns >= 3 * filled;
 }
 
-std::int64_t direct_map_scratch(const Grid& grid, std::int64_t source_channels) {
+std::int64_t indirect_scratch(const Grid& grid, std::int64_t source_channels) {
   const PaddedRows padded(grid);
   return source_channels * padded.plane(rows_at_once(grid, padded, source_channels, 1));
 }
 
-std::int64_t direct_correlate_scratch(const Grid& grid, std::int64_t result_channels, std::int64_t batch) {
+std::int64_t indirect_gradient_scratch(const Grid& grid, std::int64_t result_channels, std::int64_t batch) {
   const PaddedRows padded(grid);
   const PositionBlock most = largest_block(grid, result_channels, batch);
   const std::int64_t y_rows = most.images * most.rows * padded.pieces * micro_kernels().lanes;
   return most.images * padded.plane(most.rows) + (fills_vectors(grid) ? 0 : result_channels * y_rows);
 }
 
-void direct_map(const GridMap& map, std::int64_t images, int threads, float* workspace) {
-  const Grid& grid = map.grid;
-  const PaddedRows padded(grid);
-  const std::int64_t most = rows_at_once(grid, padded, map.source.channels, 1), height = micro_kernels().rows;
-  const std::int64_t tiles = ceil_div(map.result.channels, height);
-  const Strips strips(grid, images, threads, most, 1, tiles);
+void map_indirect(const GridMap& map, std::int64_t images, int threads, float* workspace) {
+  const PaddedRows padded(map.grid);
+  const std::int64_t most = rows_at_once(map.grid, padded, map.source.channels, 1);
   std::vector<std::int64_t> offsets;
-  for (const Tap& tap : grid.taps) {
+  for (const Tap& tap : map.grid.taps) {
     for (std::int64_t c = 0; c < map.source.channels; ++c)
       offsets.push_back(padded.offset(tap) + c * padded.plane(most));
   }
-  in_ranges_with_scratch(strips.count, threads, workspace, map.source.channels * padded.plane(most),
-                         [&](std::int64_t first, std::int64_t last, float* copy) {
-                           StripMap strip(map, padded, most, offsets, copy);
-                           for (std::int64_t i = first; i < last; ++i) {
-                             const std::int64_t part = i % strips.parts,
-                                                row = i / strips.parts % strips.of_image * strips.rows;
-                             strip.compute(i / strips.parts / strips.of_image, row,
-                                           std::min(strips.rows, grid.rows - row), tiles * part / strips.parts * height,
-                                           std::min(tiles * (part + 1) / strips.parts * height, map.result.channels));
-                           }
-                         });
+  compute_strips(map, images, threads, most, 1, map.source.channels * padded.plane(most), workspace,
+                 [&](float* copy) { return IndirectMap(map, padded, most, offsets, copy); });
 }
 
-void direct_correlate(const Grid& grid, const Planes& source, const Planes& result, std::int64_t batch,
-                      std::int64_t images, int threads, const float* x, const float* y, float* workspace, float* w) {
+void correlate_indirect(const Grid& grid, const Planes& source, const Planes& result, std::int64_t batch,
+                        std::int64_t images, int threads, const float* x, const float* y, float* workspace, float* w) {
   const PaddedRows padded(grid);
   const PositionBlock most = largest_block(grid, result.channels, batch);
   const std::int64_t height = micro_kernels().dot_rows, tiles = ceil_div(result.channels, height);
@@ -285,7 +265,7 @@ void direct_correlate(const Grid& grid, const Planes& source, const Planes& resu
   in_parallel(shares * parts, threads, [&](std::int64_t i) {
     const std::int64_t share = i / parts, part = i % parts;
     BlockCorrelation correlation(grid, padded, source, result, most,
-                                 workspace + i * whole_lines(direct_correlate_scratch(grid, result.channels, batch)));
+                                 workspace + i * whole_lines(indirect_gradient_scratch(grid, result.channels, batch)));
     for (std::int64_t image = 0; image < images; image += most.images) {
       for (std::int64_t row = 0; row < grid.rows; row += most.rows) {
         correlation.add(x + image * source.image_stride, y + image * result.image_stride,
