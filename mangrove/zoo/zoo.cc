@@ -28,7 +28,8 @@ struct Family {
 // the sample's size.
 Build build_mlp, build_lenet, build_alexnet, build_nin, build_vgg, build_resnet, build_wide_resnet, build_mobilenet,
     build_mobilenetv2, build_shufflenet_v1, build_shufflenet_v2, build_squeezenet, build_xception, build_densenet_bc,
-    build_densenet, build_branchy_lenet, build_branchy_alexnet, build_branchy_resnet, build_ddnn, build_lstm, build_gru;
+    build_densenet, build_darknet_19, build_branchy_lenet, build_branchy_alexnet, build_branchy_resnet, build_ddnn,
+    build_lstm, build_gru;
 
 namespace {
 
@@ -126,6 +127,11 @@ const std::vector<Family>& table() {
        Sample::image,
        &build_densenet,
        {{"densenet-121", imagenet, 1000, 7'978'856, 2'834'161'664}}},
+      {{"darknet-19", "darknet-19", "3x3 convolutions, 1x1 ones between them; YOLOv2 begins with it",
+        "Redmon & Farhadi, CVPR 2017"},
+       Sample::image,
+       &build_darknet_19,
+       {{"darknet-19", imagenet, 1000, 20'842'376, 2'790'989'824}}},
       {{"branchy-lenet", "branchy-lenet", "LeNet-5 with an exit behind its first convolution",
         "Teerapittayanon et al., ICPR 2016"},
        Sample::image,

@@ -51,6 +51,7 @@ const std::map<std::string, Published> kPublished = {
     {"xception", {22'855'952, 0, 8.4e9, 0.05e9}},
     {"densenet-bc-100-12", {0.8e6, 0.05e6}},
     {"densenet-121", {8.0e6, 0.05e6, 2.85e9, 0.05e9}},
+    {"darknet-19", {20.8e6, 0.05e6, 2.79e9, 0.005e9}},  // "5.58 billion operations", two for a multiply-add
     // 4 128 (9 + 128) and 4 128 (128 + 128) weights, each used in 128 steps, as many biases as ONNX has, and 128 6 + 6
     {"lstm", {70'144 + 131'072 + 2 * 1'024 + 774, 0, 128 * (70'144 + 131'072) + 768, 0}},
     {"gru", {52'608 + 98'304 + 2 * 768 + 774, 0, 128 * (52'608 + 98'304) + 768, 0}},
