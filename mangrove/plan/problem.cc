@@ -3,33 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "mangrove/plan/figures.h"
 
 namespace mangrove::plan {
 namespace {
 
-// What a device file may say; beyond, sums and quotients are no longer numbers.
-constexpr Seconds kLongest = 1e9;
-constexpr BytesPerSecond kSlowest = 1e-3;
-constexpr Bytes kMostMemory = 1'000 * kMostBytes;
 constexpr std::int64_t kMostAhead = 1'000'000;
-
-bool is_amount(double number) {
-  return std::isfinite(number) && number >= 0;
-}
-
-bool is_time(Seconds seconds) {
-  return is_amount(seconds) && seconds <= kLongest;
-}
-
-/// 0: not limited.
-bool is_rate(BytesPerSecond rate) {
-  return is_amount(rate) && (rate == 0 || rate >= kSlowest);
-}
-
-bool is_memory(Bytes bytes) {
-  return bytes >= 0 && bytes <= kMostMemory;
-}
 
 Status check_device(const Device& device, std::size_t layers, Objective objective) {
   if (device.seconds.size() != layers)

@@ -11,6 +11,11 @@ inline bool is_drift(double factor) {
   return factor > kDrift || factor * kDrift < 1;
 }
 
+/// Whether it has drifted in the same direction twice.
+inline bool drift_persists(double before, double now) {
+  return is_drift(before) && is_drift(now) && (before > 1) == (now > 1);
+}
+
 /// The conditions under which a running pipeline changes to another plan. Without such conditions, and without the
 /// price of a change, plans would follow every noise.
 struct ChangeRule {
