@@ -55,14 +55,14 @@ ActivationCodec::ActivationCodec(const std::string& name)
     : name_(encoding_of(name).name), is_plain_(encoding_of(name).is_plain) {}
 
 codec::Codec& ActivationCodec::codec_for(std::size_t elements) {
-  if (codec_ == nullptr || elements_ != elements) {
+  std::unique_ptr<codec::Codec>& codec = codecs_[elements];
+  if (codec == nullptr) {
     Result<std::unique_ptr<codec::Codec>> made =
         codec::make_codec(name_, {{{1, static_cast<std::int64_t>(elements)}}, /*seed=*/1});
     MG_CHECK_MSG(made.ok(), made.error().message);
-    codec_ = std::move(*made);
-    elements_ = elements;
+    codec = std::move(*made);
   }
-  return *codec_;
+  return *codec;
 }
 
 void ActivationCodec::append(std::string& payload, std::span<const float> values) {

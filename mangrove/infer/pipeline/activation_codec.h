@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,9 +36,8 @@ class ActivationCodec {
   codec::Codec& codec_for(std::size_t elements);
 
   const std::string name_;
-  const bool is_plain_;       // float32
-  std::size_t elements_ = 0;  // the length that codec_ is made for
-  std::unique_ptr<codec::Codec> codec_;
+  const bool is_plain_;                                          // float32
+  std::map<std::size_t, std::unique_ptr<codec::Codec>> codecs_;  // by the length that each is made for
 };
 
 }  // namespace mangrove::infer

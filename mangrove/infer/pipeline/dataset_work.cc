@@ -10,6 +10,7 @@ DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t win
     : samples_(data.samples()),
       classes_(data.classes_size()),
       deadline_(job.deadline_s()),
+      phase_(job.strategy()),
       reports_(reports),
       micro_batches_(data.samples(), job.micro_batch(), window),
       first_sent_(micro_batches_.size()) {
@@ -90,7 +91,7 @@ void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predi
   if (!is_missed) answers_.latencies[part.id] = latency;
   answered_ += part.count;
   if (throttle_.passes(now, is_done()))
-    reports_.progress("pipeline", answered_, samples_, per_second(answered_, now - start_));
+    reports_.progress(phase_.c_str(), answered_, samples_, per_second(answered_, now - start_));
 }
 
 }  // namespace mangrove::infer

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "mangrove/infer/infer.pb.h"
@@ -55,7 +56,8 @@ class DatasetWork final : public StreamWork {
 
   const std::int64_t samples_;
   const std::int32_t classes_;
-  const Seconds deadline_;  // 0: none
+  const Seconds deadline_;   // 0: none
+  const std::string phase_;  // of the progress that is told: the strategy
   Reports& reports_;
   MicroBatches micro_batches_;
   std::vector<std::optional<Instant>> first_sent_;  // by micro-batch

@@ -4,6 +4,22 @@
 
 namespace mangrove::infer {
 
+void DeviceProfile::scale(double factor) {
+  for (Seconds& seconds : operator_seconds) seconds *= factor;
+  read_seconds *= factor;
+  byte_seconds *= factor;
+  message_seconds *= factor;
+}
+
+DeviceProfile profile_of(const std::vector<DeviceProfile>& measured, net::Rank rank) {
+  const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
+  if (found != measured.end()) return *found;
+  DeviceProfile profile = measured.front();
+  profile.rank = rank;
+  profile.name = "rank " + std::to_string(rank);
+  return profile;
+}
+
 void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seconds) {
   constexpr double kMost = 2;
   const auto known = std::ranges::find(devices, rank, &DeviceProfile::rank);

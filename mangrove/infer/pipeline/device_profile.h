@@ -34,9 +34,14 @@ struct DeviceProfile {
     for (const Seconds seconds : operator_seconds) sum += seconds;
     return sum;
   }
+  /// All that it does takes `factor` times as long.
+  void scale(double factor);
   /// Whether one of its cores is free for reading, sending and receiving while the others compute.
   bool reads_beside() const { return cores >= threads + 1; }
 };
+
+/// The profile of a rank. One that was not measured is taken to be like the first device, and has no name of its own.
+DeviceProfile profile_of(const std::vector<DeviceProfile>& measured, net::Rank rank);
 
 /// Scales all times of operators and of reading, so that the whole network takes the node `rank` this number of seconds
 /// for a micro-batch. That is its time in a long run, in which caches are colder and other boards of its machine busier

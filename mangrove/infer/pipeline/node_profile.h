@@ -3,7 +3,7 @@
 #include "mangrove/engine/program.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
-#include "mangrove/infer/pipeline/stage_worker.h"
+#include "mangrove/infer/pipeline/sample_feed.h"
 #include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
 

@@ -1,46 +1,30 @@
 #include "mangrove/infer/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/pipeline/dataset_work.h"
+#include "mangrove/infer/pipeline/frame_listener.h"
 #include "mangrove/infer/pipeline/frame_work.h"
-#include "mangrove/infer/pipeline/measurements.h"
+#include "mangrove/infer/pipeline/measured_network.h"
 #include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/trust.h"
 #include "mangrove/infer/pipeline/worker.h"
-#include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
 namespace {
 
-/// What a plan is made for.
-struct Measured {
-  Graph graph;
-  Hello data;
-  std::vector<DeviceProfile> devices;
-};
-
-Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
+Result<MeasuredNetwork> measure(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_RETURN_IF_ERROR(check_cut(graph, job));
-  nodes.serve_weights(graph);
-  MG_TRY(Hello data, nodes.gather());
-  MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
-  MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, job.answer_timeout_s()));
-  return Measured{std::move(graph), std::move(data), std::move(devices)};
-}
-
-bool has_network(const NodeRoster& nodes, net::Rank rank) {
-  return !nodes.hello(rank).without_network();
+  return measure_network(job, std::move(graph), context, nodes, reports);
 }
 
 Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                            const Measured& measured, const StagePlan& plan, StreamWork& work,
+                            const MeasuredNetwork& measured, const StagePlan& plan, StreamWork& work,
                             std::optional<SpotChecks>& checks, bool has_known) {
   if (checks && !std::ranges::all_of(nodes.usable(), [&](net::Rank rank) { return has_network(nodes, rank); }))
     return make_error(
@@ -52,22 +36,9 @@ Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, Node
   return stream_through(job, context, nodes, reports, work, plan, replanner, checks ? &*checks : nullptr);
 }
 
-/// Nothing: the job wants none, or no node has the memory for the whole network.
-Result<std::optional<Baseline>> find_baseline(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes,
-                                              Reports& reports, Measured& measured) {
-  const net::RankSet usable = nodes.usable();
-  const bool is_possible = std::ranges::any_of(usable, [&](net::Rank rank) { return has_network(nodes, rank); });
-  if (job.baseline() == kNoBaseline || !is_possible) return std::optional<Baseline>();
-  MG_TRY(Baseline baseline,
-         run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
-  const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
-  calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
-  return std::optional<Baseline>(std::move(baseline));
-}
-
 /// Known answers of a liar are good for nothing.
 Status redo_if_wrong(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                     const Measured& measured, const std::optional<SpotChecks>& checks,
+                     const MeasuredNetwork& measured, const std::optional<SpotChecks>& checks,
                      std::optional<Baseline>& baseline) {
   if (!checks || !baseline || !checks->record(baseline->rank).is_quarantined) return {};
   reports.redone("single", baseline->rank);
@@ -76,7 +47,7 @@ Status redo_if_wrong(const InferJob& job, const job::RoleContext& context, NodeR
   return {};
 }
 
-void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const Measured& measured,
+void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const MeasuredNetwork& measured,
                    const StreamResult& streamed, PipelineResult result) {
   result.all.model_bytes = nodes.model_bytes();
   result.devices = device_reports(job, measured.devices, streamed.plan);
@@ -84,7 +55,7 @@ void report_result(const InferJob& job, const NodeRoster& nodes, Reports& report
 }
 
 Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
-  MG_TRY(Measured measured, measure(job, context, nodes, reports));
+  MG_TRY(MeasuredNetwork measured, measure(job, context, nodes, reports));
   MG_TRY(std::optional<Baseline> baseline, find_baseline(job, context, nodes, reports, measured));
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
   DatasetWork work(job, measured.data, window(job, plan), reports);
@@ -100,28 +71,13 @@ Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& 
   return {};
 }
 
-/// The queue's listener, for as long as this lives.
-class Listening {
- public:
-  Listening(job::FrameQueue& frames, std::function<void()> listener) : frames_(frames) {
-    frames_.set_listener(std::move(listener));
-  }
-  ~Listening() { frames_.set_listener({}); }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
- private:
-  job::FrameQueue& frames_;
-};
-
 /// There is nothing to compare frames with: no truth, and no second pass over them.
 Status lead_frames(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
-  MG_TRY(const Measured measured, measure(job, context, nodes, reports));
+  MG_TRY(const MeasuredNetwork measured, measure(job, context, nodes, reports));
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
-  job::FrameQueue& frames = *context.frames;
-  const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
-  FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
-                 reports);
+  const FrameListener listener(context);
+  FrameWork work(job, *context.frames, {measured.data.classes().begin(), measured.data.classes().end()},
+                 window(job, plan), reports);
   std::optional<SpotChecks> checks = make_spot_checks(job, context);
   MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work, checks, false));
   PipelineResult result = frames_result(job, plan, streamed, work.counts(), reports);

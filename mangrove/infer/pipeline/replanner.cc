@@ -12,11 +12,6 @@ constexpr int kLongestBackoff = 64;  // rounds
 constexpr std::size_t kFewest = 3;   // times that a median is taken of
 constexpr double kTrifle = 0.05;     // of the plan's period: how fast a board is cannot be seen from less work
 
-/// Both say the same.
-bool persists(double before, double now) {
-  return plan::is_drift(before) && plan::is_drift(now) && (before > 1) == (now > 1);
-}
-
 /// So many times more micro-batches make a round: each board of a stage has but a part of them.
 int most_replicas(const StagePlan& plan) {
   std::size_t most = 1;
@@ -24,23 +19,16 @@ int most_replicas(const StagePlan& plan) {
   return static_cast<int>(most);
 }
 
-/// One that was not measured is taken for such as the first.
-DeviceProfile& profile_of(std::vector<DeviceProfile>& devices, net::Rank rank) {
+/// That of a rank which was not measured is added.
+DeviceProfile& added_profile(std::vector<DeviceProfile>& devices, net::Rank rank) {
   const auto found = std::ranges::find(devices, rank, &DeviceProfile::rank);
-  if (found != devices.end()) return *found;
-  devices.push_back(devices.front());
-  devices.back().rank = rank;
-  return devices.back();
+  return found != devices.end() ? *found : devices.emplace_back(profile_of(devices, rank));
 }
 
 /// A rank that was not measured has the profile of the first device.
 std::vector<DeviceProfile> profiles_of(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) {
   std::vector<DeviceProfile> devices;
-  for (const net::Rank rank : ranks) {
-    const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
-    devices.push_back(found == measured.end() ? measured.front() : *found);
-    devices.back().rank = rank;
-  }
+  for (const net::Rank rank : ranks) devices.push_back(profile_of(measured, rank));
   return devices;
 }
 
@@ -190,13 +178,9 @@ bool Replanner::rescale(const Factors& factors, std::vector<DeviceProfile>& devi
   bool has_drifted = false;
   for (const auto& [rank, factor] : factors) {
     const auto before = factors_.find(rank);
-    if (before == factors_.end() || factor <= 0 || !persists(before->second, factor)) continue;
+    if (before == factors_.end() || factor <= 0 || !plan::drift_persists(before->second, factor)) continue;
     has_drifted = true;
-    DeviceProfile& profile = profile_of(devices, rank);
-    for (Seconds& seconds : profile.operator_seconds) seconds *= factor;
-    profile.read_seconds *= factor;
-    profile.byte_seconds *= factor;
-    profile.message_seconds *= factor;
+    added_profile(devices, rank).scale(factor);
   }
   return has_drifted;
 }
@@ -207,7 +191,7 @@ bool Replanner::slow_down_links(const StagePlan& plan, std::optional<std::size_t
   if (!link || slow_link_ != link) return false;
   const BytesPerSecond rate = static_cast<double>(round_.sent_bytes[*link]) / round_.count / answer_period();
   for (const std::size_t end : {*link - 1, *link}) {
-    DeviceProfile& profile = profile_of(devices, plan.stages[end].replicas.front().rank);
+    DeviceProfile& profile = added_profile(devices, plan.stages[end].replicas.front().rank);
     profile.rate = profile.rate > 0 ? std::min(profile.rate, rate) : rate;
   }
   return true;

@@ -240,20 +240,9 @@ struct TrustReport {
   }
 };
 
-/// The result of a pipeline. The keys that compare it with one node are left out without a baseline, and for frames
-/// that a client pushed.
-struct PipelineResult {
-  struct Activations {
-    std::string encoding;
-    Bytes sent_bytes = 0, saved_bytes = 0;  // saved_bytes: bytes that float32 would have taken in addition
-    std::optional<double> changed_predictions;
-    static void fields(auto& self, auto& field) {
-      field("encoding", self.encoding);
-      field("sent_bytes", self.sent_bytes);
-      field("saved_bytes", self.saved_bytes);
-      field("changed_predictions", self.changed_predictions);
-    }
-  };
+/// What is told of work that streams through nodes. The keys that compare it with one node are left out without a
+/// baseline, and for frames that a client pushed.
+struct StreamedResult {
   InferResult all;
   std::optional<double> single_images_per_s, speedup, agreement;
   std::optional<std::int64_t> lost, duplicated;  // images
@@ -261,20 +250,7 @@ struct PipelineResult {
   std::int64_t missed = 0;
   Latency latency;
   std::int64_t repeated = 0;  // micro-batches
-  std::size_t window = 0;
-  double predicted_images_per_s = 0;
-  Seconds predicted_seconds = 0, predicted_latency = 0;
-  std::string limited_by;
-  Activations activations;
-  std::optional<TrustReport> trust;  // of a job with spot checks
-  std::vector<StageReport> stages;
-  std::vector<DeviceReport> devices;
 
-  void leave_out_answers() {
-    all.leave_out_answers();
-    agreement.reset();
-    activations.changed_predictions.reset();
-  }
   static void fields(auto& self, auto& field) {
     InferResult::fields(self.all, field);
     field("single_images_per_s", self.single_images_per_s);
@@ -286,6 +262,40 @@ struct PipelineResult {
     field("missed", self.missed);
     field("latency", self.latency);
     field("repeated", self.repeated);
+  }
+};
+
+/// The encoded values that nodes have sent to each other.
+struct SentActivations {
+  std::string encoding;
+  Bytes sent_bytes = 0, saved_bytes = 0;  // saved_bytes: bytes that float32 would have taken in addition
+  std::optional<double> changed_predictions;
+  static void fields(auto& self, auto& field) {
+    field("encoding", self.encoding);
+    field("sent_bytes", self.sent_bytes);
+    field("saved_bytes", self.saved_bytes);
+    field("changed_predictions", self.changed_predictions);
+  }
+};
+
+/// The result of a pipeline.
+struct PipelineResult : StreamedResult {
+  std::size_t window = 0;
+  double predicted_images_per_s = 0;
+  Seconds predicted_seconds = 0, predicted_latency = 0;
+  std::string limited_by;
+  SentActivations activations;
+  std::optional<TrustReport> trust;  // of a job with spot checks
+  std::vector<StageReport> stages;
+  std::vector<DeviceReport> devices;
+
+  void leave_out_answers() {
+    all.leave_out_answers();
+    agreement.reset();
+    activations.changed_predictions.reset();
+  }
+  static void fields(auto& self, auto& field) {
+    StreamedResult::fields(self, field);
     field("window", self.window);
     field("predicted_images_per_s", self.predicted_images_per_s);
     field("predicted_seconds", self.predicted_seconds);

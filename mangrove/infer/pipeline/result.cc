@@ -40,16 +40,10 @@ std::vector<StageReport> stage_reports(const StreamResult& streamed, const Repor
   return all;
 }
 
-/// How many bytes the encoding of the activations has saved, of those that float32 would have taken.
-PipelineResult::Activations activations_of(const InferJob& job, const StreamResult& streamed) {
-  constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
-  std::int64_t sent = 0;
+Bytes sent_bytes(const StreamResult& streamed) {
+  Bytes sent = 0;
   for (const auto& [holder, record] : streamed.records) sent += record.sent_bytes;
-  const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
-  return {.encoding = job.activations().empty() ? "float32" : job.activations(),
-          .sent_bytes = sent,
-          .saved_bytes = std::llround(static_cast<double>(sent) * (times - 1)),
-          .changed_predictions = {}};
+  return sent;
 }
 
 /// What a pipeline reports whatever streams through it.
@@ -63,12 +57,12 @@ void add_stream(const InferJob& job, const StagePlan& planned, const StreamResul
   result.predicted_images_per_s = per_second(images, result.predicted_seconds);
   result.predicted_latency = planned.latency;
   result.limited_by = planned.limited_by;
-  result.activations = activations_of(job, streamed);
+  result.activations = sent_activations(job, sent_bytes(streamed));
   result.stages = stage_reports(streamed, reports);
 }
 
 /// in_time: images that were answered.
-void compare(const Baseline& baseline, const Answers& answers, std::int64_t in_time, PipelineResult& result) {
+void compare(const Baseline& baseline, const Answers& answers, std::int64_t in_time, StreamedResult& result) {
   std::int64_t agreeing = 0;
   for (std::size_t i = 0; i < answers.predictions.size(); ++i)
     agreeing += answers.predictions[i] == baseline.predictions[i] ? 1 : 0;
@@ -80,19 +74,17 @@ void compare(const Baseline& baseline, const Answers& answers, std::int64_t in_t
 
 }  // namespace
 
-PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
-                               const StagePlan& planned, const StreamResult& streamed, const Answers& answers,
-                               const Reports& reports) {
+void set_figures(const InferJob& job, const Hello& data, const Baseline* baseline, const Answers& answers,
+                 Seconds seconds, StreamedResult& result) {
   std::int64_t lost = 0, duplicated = 0;
   for (const std::int32_t times : answers.deliveries) {
     lost += times == 0 ? 1 : 0;
     duplicated += std::max(0, times - 1);
   }
   const std::int64_t in_time = data.samples() - answers.missed;
-  PipelineResult result;
-  result.all = result_of(job, data, baseline != nullptr ? baseline->truths : answers.truths, answers.predictions,
-                         streamed.seconds);
-  result.all.images_per_s = per_second(in_time, streamed.seconds);
+  result.all =
+      result_of(job, data, baseline != nullptr ? baseline->truths : answers.truths, answers.predictions, seconds);
+  result.all.images_per_s = per_second(in_time, seconds);
   if (baseline != nullptr) compare(*baseline, answers, in_time, result);
   result.lost = lost;
   result.duplicated = duplicated;
@@ -101,6 +93,33 @@ PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Bas
   for (const std::optional<Seconds>& latency : answers.latencies)
     if (latency) latencies.push_back(*latency);
   result.latency = Latency(std::move(latencies));
+}
+
+void set_figures(const InferJob& job, const FrameCounts& counts, Seconds seconds, StreamedResult& result) {
+  result.all.strategy = job.strategy();
+  result.all.images = counts.frames;
+  result.all.images_per_s = per_second(counts.frames - counts.missed - counts.unreadable, seconds);
+  result.all.seconds = seconds;
+  result.all.micro_batch = job.micro_batch();
+  result.unreadable = counts.unreadable;
+  result.missed = counts.missed;
+  result.latency = Latency({counts.latencies.begin(), counts.latencies.end()});
+}
+
+SentActivations sent_activations(const InferJob& job, Bytes sent) {
+  constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
+  const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
+  return {.encoding = job.activations().empty() ? "float32" : job.activations(),
+          .sent_bytes = sent,
+          .saved_bytes = std::llround(static_cast<double>(sent) * (times - 1)),
+          .changed_predictions = {}};
+}
+
+PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
+                               const StagePlan& planned, const StreamResult& streamed, const Answers& answers,
+                               const Reports& reports) {
+  PipelineResult result;
+  set_figures(job, data, baseline, answers, streamed.seconds, result);
   add_stream(job, planned, streamed, reports, result);
   if (result.agreement) result.activations.changed_predictions = 1 - *result.agreement;
   return result;
@@ -109,14 +128,7 @@ PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Bas
 PipelineResult frames_result(const InferJob& job, const StagePlan& planned, const StreamResult& streamed,
                              const FrameCounts& counts, const Reports& reports) {
   PipelineResult result;
-  result.all.strategy = job.strategy();
-  result.all.images = counts.frames;
-  result.all.images_per_s = per_second(counts.frames - counts.missed - counts.unreadable, streamed.seconds);
-  result.all.seconds = streamed.seconds;
-  result.all.micro_batch = job.micro_batch();
-  result.unreadable = counts.unreadable;
-  result.missed = counts.missed;
-  result.latency = Latency({counts.latencies.begin(), counts.latencies.end()});
+  set_figures(job, counts, streamed.seconds, result);
   add_stream(job, planned, streamed, reports, result);
   return result;
 }

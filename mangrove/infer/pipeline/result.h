@@ -13,6 +13,15 @@ namespace mangrove::infer {
 
 struct FrameCounts;
 
+/// The figures of the answers to the samples of a data set. baseline: what they are compared with; null: nothing.
+/// seconds: from the first micro-batch sent to the last one answered.
+void set_figures(const InferJob& job, const Hello& data, const Baseline* baseline, const Answers& answers,
+                 Seconds seconds, StreamedResult& result);
+/// The figures of the answers to frames that a client pushed.
+void set_figures(const InferJob& job, const FrameCounts& counts, Seconds seconds, StreamedResult& result);
+/// What nodes have sent to each other, encoded as the job says, and how much less that is than float32 would have been.
+SentActivations sent_activations(const InferJob& job, Bytes sent);
+
 /// The result of a pipeline. baseline: what it is compared with; null: nothing. planned: the first plan.
 PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
                                const StagePlan& planned, const StreamResult& streamed, const Answers& answers,

@@ -1,57 +1,49 @@
 #include "mangrove/infer/pipeline/stage_worker.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "mangrove/base/log.h"
 #include "mangrove/infer/compile_options.h"
+#include "mangrove/infer/pipeline/predictions.h"
+#include "mangrove/infer/pipeline/stream_work.h"
 #include "mangrove/infer/tags.h"
-#include "mangrove/learn/metrics.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
-StageWorker::StageWorker(const InferJob& job, job::RoleContext& context, double slowdown, LoadParameters load)
-    : job_(job),
-      context_(context),
-      stages_(compile_options(job, context), context.endpoint.rank(), std::move(load)),
-      codec_(job.activations()),
-      has_spare_core_(context.device.cpu_share() >= context.threads + 1),
-      slowdown_(slowdown) {}
+
+StageWorker::StageWorker(StreamPartOptions options)
+    : job_(options.job),
+      context_(options.context),
+      stages_(compile_options(job_, context_), context_.endpoint.rank(), std::move(options.load)),
+      codec_(job_.activations()),
+      meter_(context_, options.slowdown) {}
 
 Status StageWorker::place(const Command& command, const Graph& graph, const SampleSource& source) {
   for (Task& task : tasks_) {
-    if (task.header.stage() == 0) MG_RETURN_IF_ERROR(load(task));
+    if (task.header.stage() == 0) MG_RETURN_IF_ERROR(samples_.end(task.samples, *task.header.mutable_unreadable()));
   }
   tasks_.clear();
   overhead_.clear();
-  resident_ = 0;
-  counted_cpu_ = context_.device.computed();
   MG_RETURN_IF_ERROR(stages_.place(command, graph));
-  source_ = source;
-  if (stages_.find(0) != nullptr && !loader_) loader_.emplace(source.dataset, source.loading);
+  meter_.begin();  // to compile stages is no micro-batch's work
+  if (stages_.find(0) != nullptr) samples_.open(source);
   generation_ = command.generation();
   return {};
 }
 
-/// The samples are loaded while older micro-batches are computed.
 void StageWorker::feed(const Command& command) {
-  const std::int64_t samples = source_.samples;
-  const bool has_samples = source_.frames ? command.frames_size() == command.count()
-                                          : command.begin() >= 0 && command.count() <= samples &&
-                                                command.begin() <= samples - command.count();
-  const bool valid = command.count() >= 1 && command.count() <= job_.micro_batch() && has_samples;
-  if (command.generation() != generation_ || !is_mine(command.route(), 0) || !valid) return;
+  if (command.generation() != generation_ || !is_mine(command.route(), 0)) return;
+  std::optional<SampleFeed::Request> samples = samples_.begin(command, job_.micro_batch());
+  if (!samples) return;
   Task task;
   if (command.remaining_s() > 0) task.deadline = context_.clock.after(command.remaining_s());
   task.header.set_generation(command.generation());
   task.header.set_micro_batch(command.micro_batch());
   task.header.set_count(command.count());
   *task.header.mutable_route() = command.route();
-  std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
-  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
-  if (source_.frames) indices = task.frames = source_.frames->add(command.frames());
-  loader_->request(std::move(indices));
+  task.samples = *std::move(samples);
   tasks_.push_back(std::move(task));
 }
 
@@ -86,24 +78,16 @@ void StageWorker::take_activation(net::Message message) {
   tasks_.push_back(std::move(task));
 }
 
-/// The samples of a micro-batch for the first stage.
-Result<data::Batch> StageWorker::load(Task& task) {
-  MG_TRY(data::Batch batch, loader_->next());
-  if (!source_.frames) return batch;
-  for (Unreadable& frame : source_.frames->remove(task.frames)) *task.header.add_unreadable() = std::move(frame);
-  return batch;
-}
-
 Status StageWorker::work() {
   Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();  // waiting for the samples is this device's work too
   const std::span<float> input = stages_.find(task.header.stage())->input(task.header.count());
   if (task.header.stage() == 0) {
-    MG_TRY(const data::Batch batch, load(task));
+    MG_TRY(const data::Batch batch, samples_.end(task.samples, *task.header.mutable_unreadable()));
     std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
     const auto end = batch.labels.begin() + task.header.count();  // the rest is padding
-    if (!source_.frames) task.header.mutable_truths()->Add(batch.labels.begin(), end);
+    if (!samples_.has_frames()) task.header.mutable_truths()->Add(batch.labels.begin(), end);
   } else {
     const std::string_view payload = task.payload;
     MG_RETURN_IF_ERROR(codec_.decode(payload.substr(payload.size() - task.body_bytes), input));
@@ -112,42 +96,23 @@ Status StageWorker::work() {
   return {};
 }
 
-/// What this board has worked for a micro-batch: computing, unpacking and packing; where no core is left for reading,
-/// sending and receiving, all that its process has computed since the last one, as its quota stretches that.
-Seconds StageWorker::busy(std::size_t stage, Seconds computing) {
-  if (has_spare_core_) return computing + overhead_[stage];
-  const Seconds cpu = context_.device.computed();
-  return (cpu - std::exchange(counted_cpu_, cpu)) * slowdown_;
-}
-
-/// The most memory of this process since the stages were placed, as far as was looked.
-Bytes StageWorker::resident() {
-  constexpr Seconds kInterval = 0.1;
-  const Instant now = context_.clock.now();
-  if (resident_ == 0 || now - looked_ >= kInterval) {
-    resident_ = std::max(resident_, context_.device.resident_memory());
-    looked_ = now;
-  }
-  return resident_;
-}
-
 void StageWorker::run_stage(const Task& task, Instant start) {
   const Activation& header = task.header;
   const auto is_late = [&] { return context_.clock.now() >= task.deadline; };
-  if (is_late()) return send_missed(header);
+  if (is_late()) return send_missed(context_.endpoint, header.generation(), header.micro_batch());
   const std::size_t stage = header.stage();
   CompiledStage& compiled = *stages_.find(stage);
   context_.device.charge(compiled.flops());
   const std::span<const float> values = compiled.run(header.count());
   const Instant computed = context_.clock.now();
   Trace trace = header.trace();
-  trace.add_seconds(busy(stage, computed - start));
+  trace.add_seconds(meter_.busy(computed - start, overhead_[stage]));
   trace.add_ranks(context_.endpoint.rank());
-  trace.add_resident(resident());
+  trace.add_resident(meter_.resident());
   trace.add_queued(static_cast<std::uint32_t>(
       std::ranges::count_if(tasks_, [&](const Task& other) { return other.header.stage() == stage; })));
   if (is_late()) {
-    send_missed(header);
+    send_missed(context_.endpoint, header.generation(), header.micro_batch());
   } else if (stage + 1 == stages_.size()) {
     send_predictions(header, std::move(trace), values);
   } else {
@@ -156,31 +121,12 @@ void StageWorker::run_stage(const Task& task, Instant start) {
   overhead_[stage] = context_.clock.now() - computed;
 }
 
-void StageWorker::send_missed(const Activation& header) {
-  FromNode message;
-  Predictions& predictions = *message.mutable_predictions();
-  predictions.set_generation(header.generation());
-  predictions.set_micro_batch(header.micro_batch());
-  predictions.set_missed(true);
-  context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
-}
-
 void StageWorker::send_predictions(const Activation& header, Trace trace, std::span<const float> values) {
   FromNode message;
   Predictions& predictions = *message.mutable_predictions();
   predictions.set_generation(header.generation());
   predictions.set_micro_batch(header.micro_batch());
-  const auto classes = static_cast<std::int32_t>(static_cast<std::int64_t>(values.size()) / header.count());
-  for (const std::int32_t c : learn::argmax_rows(values, classes)) predictions.add_classes(c);
-  if (source_.frames) {
-    for (std::int64_t row = 0; row < header.count(); ++row) {
-      const std::span<const float> scores =
-          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes));
-      predictions.add_confidence(static_cast<float>(std::ranges::max(learn::probabilities(scores))));
-      if (job_.frame_values())
-        predictions.add_scores(reinterpret_cast<const char*>(scores.data()), scores.size_bytes());
-    }
-  }
+  add_predictions(values, header.count(), {.confidence = job_.frames(), .scores = job_.frame_values()}, predictions);
   *predictions.mutable_unreadable() = header.unreadable();
   *predictions.mutable_truths() = header.truths();
   *predictions.mutable_trace() = std::move(trace);
@@ -190,7 +136,8 @@ void StageWorker::send_predictions(const Activation& header, Trace trace, std::s
 void StageWorker::send_on(const Task& task, Trace trace, std::span<const float> values) {
   Activation next = task.header;
   next.set_stage(task.header.stage() + 1);
-  if (task.deadline < Deadline::never()) next.set_remaining_s(task.deadline - context_.clock.now());
+  if (task.deadline < Deadline::never())
+    next.set_remaining_s(std::max(kLeastRemaining, task.deadline - context_.clock.now()));
   *next.mutable_trace() = std::move(trace);
   next.set_sent_at(context_.clock.now().seconds);
   const std::int64_t bytes = encoded_bytes(job_.activations(), std::ssize(values));

@@ -5,17 +5,15 @@
 #include <optional>
 #include <set>
 
-#include "mangrove/base/suggestion.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
 #include "mangrove/infer/pipeline/stage_load_log.h"
+#include "mangrove/infer/pipeline/stream_wait.h"
 #include "mangrove/plan/profile.h"
 
 namespace mangrove::infer {
 namespace {
-
-constexpr double kPatience = 10;  // timeouts without any sign of life before the job fails
 
 class Stream {
  public:
@@ -29,6 +27,7 @@ class Stream {
         replanner_(replanner),
         checks_(checks),
         timeout_(job.answer_timeout_s()),
+        wait_(context, nodes, reports, timeout_),
         micro_batch_(job.micro_batch()),
         window_(window(job, plan)),
         load_log_(reports) {
@@ -42,8 +41,6 @@ class Stream {
   Status place();
   bool revise();
   Status replace_lost(const net::RankSet& ranks);
-  /// False: a stage was lost meanwhile.
-  Result<bool> wait_until_ready();
   void send_placement(const net::RankSet& ranks);
   bool all_stages_held() const;
   void feed();
@@ -60,8 +57,6 @@ class Stream {
   void heard(net::Rank from, const Predictions& predictions, Instant now);
   void record(const Trace& trace);
   bool leave_out_mute();
-  bool leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since);
-  Status check_patience(const char* what, const std::set<net::Rank>& by, Instant since) const;
   std::set<net::Rank> holders() const;
 
   const InferJob& job_;
@@ -72,6 +67,7 @@ class Stream {
   Replanner& replanner_;
   SpotChecks* const checks_;
   const Seconds timeout_;
+  StreamWait wait_;
   const std::int64_t micro_batch_;
   std::size_t window_;
   std::uint64_t generation_ = 0;
@@ -111,22 +107,11 @@ Result<StreamResult> Stream::run() {
     if (!work_.is_waiting()) last_answer_ = context_.clock.now();
     MG_TRY(std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
     if (said && said->message.has_predictions()) take(said->rank, std::move(*said->message.mutable_predictions()));
-    MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", holders(), last_answer_));
+    MG_RETURN_IF_ERROR(wait_.check("no micro-batch was answered", holders(), last_answer_));
   }
   result_.seconds = context_.clock.now() - start_;
   result_.planned_seconds = context_.clock.now() - planned_;
   return std::move(result_);
-}
-
-/// by: the ranks that something is waited for from.
-Status Stream::check_patience(const char* what, const std::set<net::Rank>& by, Instant since) const {
-  const Seconds waited = context_.clock.now() - since;
-  if (waited <= kPatience * timeout_) return {};
-  std::vector<std::string> names;
-  for (const net::Rank rank : by) names.push_back(reports_.node(rank));
-  return make_error(Code::unavailable, std::string(what) + " by " + join_words(names) + " for " +
-                                           format_seconds(waited) + "; answer_timeout_s is " +
-                                           format_seconds(timeout_));
 }
 
 /// Whether a replica takes micro-batches and answers none. Its stages are placed anew, without it.
@@ -175,7 +160,8 @@ Status Stream::place() {
     if (!can_compare(result_.plan)) isolate(ranks, Isolated::kNothingToCompare);
     ++generation_;
     send_placement(ranks);
-    MG_TRY(ready, wait_until_ready());
+    MG_TRY(ready,
+           wait_.until_ready(generation_, holders(), [this](const net::RankSet& some) { send_placement(some); }));
   }
   placing_ = context_.clock.now() - start;
   replanner_.begin(result_.plan);
@@ -225,40 +211,6 @@ void Stream::send_placement(const net::RankSet& ranks) {
     for (const StagePlan::Replica& replica : stage.replicas) place.add_ranks(replica.rank);
   }
   for (const net::Rank rank : ranks) nodes_.send(rank, command);
-}
-
-Result<bool> Stream::wait_until_ready() {
-  const std::set<net::Rank> all = holders();
-  std::set<net::Rank> missing = all;
-  Instant since = context_.clock.now();
-  Instant sent = since;
-  Bytes fetched = nodes_.model_bytes();
-  while (!missing.empty()) {
-    MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(sent + timeout_));
-    if (!all_stages_held()) return false;
-    if (said && said->message.has_ready() && said->message.ready().generation() == generation_)
-      missing.erase(said->rank);
-    if (context_.clock.now() - sent >= timeout_) {  // the command or its answer may have been lost
-      sent = context_.clock.now();
-      send_placement({missing.begin(), missing.end()});
-    }
-    if (fetched != nodes_.model_bytes()) since = context_.clock.now();  // weights are on their way to some
-    fetched = nodes_.model_bytes();
-    if (leave_out_unready(missing, all.size(), since)) return false;
-    MG_RETURN_IF_ERROR(check_patience("no stage was made ready", missing, since));
-  }
-  return true;
-}
-
-/// Whether nodes do not get ready with their stages, while others have. These go on without them.
-bool Stream::leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since) {
-  const Seconds waited = context_.clock.now() - since;
-  if (waited <= kPatience * timeout_ || missing.empty() || missing.size() == all) return false;
-  for (const net::Rank rank : missing)
-    nodes_.leave_out_idle(rank,
-                          make_error(Code::unavailable, "its stage was not ready within " + format_seconds(waited) +
-                                                            "; answer_timeout_s is " + format_seconds(timeout_)));
-  return true;
 }
 
 void Stream::feed() {

@@ -22,12 +22,15 @@ namespace {
 
 class PipelineWorker final : public WorkerRole {
  public:
-  PipelineWorker(const InferJob& job, job::RoleContext& context)
+  PipelineWorker(const InferJob& job, job::RoleContext& context, const MakeStreamPart& make_part)
       : WorkerRole(job, context, {kActivationTag, kProbeTag}),
         link_(context.endpoint, context.clock, context.device),
         slowdown_(context.device.slowdown(1)),
-        worker_(job_, context, slowdown_,
-                [this](Execution& execution, const Graph& part) { return load_weights(execution, part); }) {}
+        part_(make_part(
+            {.job = job_,
+             .context = context,
+             .slowdown = slowdown_,
+             .load = [this](Execution& execution, const Graph& part) { return load_weights(execution, part); }})) {}
 
  private:
   Status prepare() override;
@@ -46,7 +49,7 @@ class PipelineWorker final : public WorkerRole {
   void start_link(const Command& command);
   Status place(const Command& command);
   void take_probe(const net::Message& message);
-  Instant due() const override { return worker_.has_work() || single_ ? Instant() : Instant::never(); }
+  Instant due() const override { return part_->has_work() || single_ ? Instant() : Instant::never(); }
   Status work() override;
 
   std::optional<Graph> graph_;
@@ -60,7 +63,7 @@ class PipelineWorker final : public WorkerRole {
   std::optional<SingleRun> single_;
   LinkProbe link_;
   const double slowdown_;  // by a CPU quota
-  StageWorker worker_;
+  const std::unique_ptr<StreamPart> part_;
 };
 
 Status PipelineWorker::prepare() {
@@ -173,7 +176,7 @@ void PipelineWorker::describe(Hello& hello) const {
 
 void PipelineWorker::take(net::Message message) {
   if (message.tag == kProbeTag) take_probe(message);
-  if (message.tag == kActivationTag) worker_.take_activation(std::move(message));
+  if (message.tag == kActivationTag) part_->take_activation(std::move(message));
 }
 
 Status PipelineWorker::handle(Command command) {
@@ -188,7 +191,10 @@ Status PipelineWorker::handle(Command command) {
     case Command::PLACE:
       return place(command);
     case Command::FEED:
-      worker_.feed(command);
+      part_->feed(command);
+      return {};
+    case Command::MISSING:
+      part_->say_status(command);
       return {};
     default:
       return {};
@@ -237,23 +243,22 @@ void PipelineWorker::take_probe(const net::Message& message) {
 }
 
 Status PipelineWorker::place(const Command& command) {
-  if (command.generation() < worker_.generation() || !makes_sense(command, *graph_, context_.endpoint.size()))
-    return {};
-  if (command.generation() > worker_.generation()) {
+  if (command.generation() < part_->generation() || !part_->makes_sense(command, *graph_)) return {};
+  if (command.generation() > part_->generation()) {
     single_.reset();
     replica_.reset();
     context_.device.release_freed_memory();
-    MG_RETURN_IF_ERROR(worker_.place(command, *graph_, source_));
+    MG_RETURN_IF_ERROR(part_->place(command, *graph_, source_));
   }
   FromNode message;
-  message.mutable_ready()->set_generation(worker_.generation());
+  message.mutable_ready()->set_generation(part_->generation());
   send(message);
   return {};
 }
 
 /// One micro-batch of whatever there is to do.
 Status PipelineWorker::work() {
-  if (worker_.has_work()) return worker_.work();
+  if (part_->has_work()) return part_->work();
   if (!single_) return {};
   MG_TRY(std::optional<SingleChunk> chunk, single_->step());
   if (single_->done()) single_.reset();
@@ -267,7 +272,12 @@ Status PipelineWorker::work() {
 }  // namespace
 
 Status run_node(const InferJob& job, job::RoleContext& context) {
-  return PipelineWorker(job, context).run();
+  return run_node(job, context,
+                  [](StreamPartOptions options) { return std::make_unique<StageWorker>(std::move(options)); });
+}
+
+Status run_node(const InferJob& job, job::RoleContext& context, const MakeStreamPart& make_part) {
+  return PipelineWorker(job, context, make_part).run();
 }
 
 }  // namespace mangrove::infer
