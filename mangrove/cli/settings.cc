@@ -5,6 +5,7 @@
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cluster/admission.h"
 #include "mangrove/infer/keys.h"
+#include "mangrove/infer/strategy_row.h"
 #include "mangrove/train/keys.h"
 
 namespace mangrove::cli {
@@ -97,7 +98,7 @@ Keys InferSettings::keys() {
            "classify these instead of --data: a folder of images, or - for standard input (Motion-JPEG, or the path of "
            "an image on each line)");
   keys.at("input").page = "inference.md#images-and-frames";
-  keys.at("input").strategies = {"pipeline"};
+  keys.at("input").strategies = infer::strategies_with(&infer::Strategy::takes_requests);
   cluster.declare(keys);
   infer::add_keys(job, keys);
   keys.begin_group("Strategy");

@@ -6,6 +6,7 @@
 #include "mangrove/infer/tiers/fault_policy.h"
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
 #include "mangrove/job/keys.h"
+#include "mangrove/plan/tile_partitioner.h"
 
 namespace mangrove::infer {
 
@@ -13,7 +14,8 @@ void add_keys(InferJob& job, Keys& keys) {
   job::add_keys(job,
                 {{"strategies", join_words(row_names(strategies()))},
                  {"schedulers", join_words(row_names(schedulers()))},
-                 {"policies", join_words(row_names(fault_policies()))}},
+                 {"policies", join_words(row_names(fault_policies()))},
+                 {"tilings", join_words(row_names(plan::tile_partitioners()))}},
                 keys);
   Key& strategy = keys.at("strategy");
   strategy.set = [set = strategy.set](const std::string& name) -> Status {

@@ -7,6 +7,7 @@
 #include "mangrove/infer/pipeline/pipeline.h"
 #include "mangrove/infer/pipeline/single.h"
 #include "mangrove/infer/tiers/tiers.h"
+#include "mangrove/infer/tiles/tiles.h"
 #include "mangrove/infer/views/views.h"
 
 namespace mangrove::infer {
@@ -20,7 +21,14 @@ constexpr std::array kStrategies = {
         .on_loss = "the stages of a lost node move to a spare one, or all are cut anew for the others; micro-batches "
                    "without an answer are sent again",
         .takes_requests = true,
+        .checks_answers = true,
         .run = &run_pipeline},
+    Strategy{.name = "tiles",
+             .summary = "the maps of the network in tiles on different nodes, which compute one image together (Zhao, "
+                        "Barijough & Gerstlauer, DeepThings, IEEE TCAD 2018)",
+             .on_loss = "the tiles are placed anew on the other nodes; micro-batches without an answer are sent again",
+             .takes_requests = true,
+             .run = &run_tiles},
     Strategy{.name = "single",
              .summary = "the whole network on the fastest node",
              .on_loss = "the next fastest begins anew",

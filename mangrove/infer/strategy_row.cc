@@ -8,4 +8,11 @@ Result<const Strategy*> find_strategy(std::string_view name) {
   return find_row(strategies(), name, "strategy: unknown strategy");
 }
 
+std::vector<std::string> strategies_with(bool Strategy::*trait) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies())
+    if (strategy.*trait) names.emplace_back(strategy.name);
+  return names;
+}
+
 }  // namespace mangrove::infer

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
@@ -26,6 +28,7 @@ struct Strategy {
 
   Networks networks = Networks::one;
   bool takes_requests = false;  // takes frames as they come, each with a deadline; others take only a data set
+  bool checks_answers = false;  // compares answers of nodes, to find those that answer wrongly (docs/trust.md)
 
   /// Calls trait(name, whether `self` has it) for each trait above. People and programs see these names
   /// (`mangrove strategies`).
@@ -35,6 +38,7 @@ struct Strategy {
     trait("network_for_each_tier", self.networks == Networks::of_tiers);
     trait("network_over_views", self.networks == Networks::with_views);
     trait("takes_requests", self.takes_requests);
+    trait("checks_answers", self.checks_answers);
   }
 
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event" and, at the
@@ -47,5 +51,7 @@ std::span<const Strategy> strategies();
 
 /// errors: not_found (an unknown strategy; names the nearest known one).
 Result<const Strategy*> find_strategy(std::string_view name);
+/// The names of those that have a trait.
+std::vector<std::string> strategies_with(bool Strategy::*trait);
 
 }  // namespace mangrove::infer

@@ -126,7 +126,7 @@ TEST_F(Help, OfASimulationHasTheStrategiesOfBothKindsOfJobs) {
 }
 
 TEST_F(Help, OfAnUnknownStrategyNamesTheNearest) {
-  EXPECT_NE(page({"infer", "--help", "tires"}).find("unknown strategy 'tires'; did you mean 'tiers'?"),
+  EXPECT_NE(page({"infer", "--help", "vews"}).find("unknown strategy 'vews'; did you mean 'views'?"),
             std::string::npos);
 }
 

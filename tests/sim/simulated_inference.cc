@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/infer/tiles/tile_job.h"
 #include "tests/infer/views/views_job.h"
 #include "tests/sim/in_child.h"
 
@@ -64,6 +65,14 @@ infer::InferJob tiers_job() {
 
 infer::InferJob levels_job() {
   return patient(infer::levels_job("monitor", infer::middle_thresholds()));
+}
+
+infer::InferJob even_grid_job() {
+  return patient(infer::tiles_job(kSamples, "even_grid"));
+}
+
+infer::InferJob strips_job() {
+  return patient(infer::tiles_job(kSamples, "biased_strips"));
 }
 
 infer::InferJob views_job() {
@@ -156,6 +165,8 @@ const std::vector<InferenceCase>& every_inference() {
       {"averaging", averaging_job, boards, expect_like_alone, all_boards},
       {"tiers", tiers_job, tier_world, expect_exits, a_whole_tier},
       {"levels", levels_job, tier_world, expect_exits, a_whole_tier},
+      {"even_grid", even_grid_job, boards, expect_agreement, all_boards},
+      {"strips", strips_job, boards, expect_agreement, all_boards},
       {"views", views_job, views, expect_views, all_views},
   });
   return all;

@@ -46,6 +46,8 @@ void add_infer_command(CLI::App& app, CommandContext& context) {
       "  mangrove infer --strategy ensemble --models healthy.onnx,spots.onnx \\\n"
       "                 --data leaves --local 2\n"
       "  mangrove infer --tiers examples/tiers.yaml --data glyphs --policy monitor\n"
+      "  mangrove infer --model model.onnx --data mnist --strategy tiles \\\n"
+      "                 --micro-batch 1 --local 4\n"
       "  mangrove infer --strategy views --model ddnn.onnx --data mnist --local 7\n"
       "  mangrove infer --model model.onnx --input photos/ --local 3\n"
       "  camera | mangrove infer --model model.onnx --input - --deadline 200ms \\\n"

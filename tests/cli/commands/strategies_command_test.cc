@@ -42,7 +42,7 @@ TEST(StrategiesCommand, ListsEveryRowWithItsTraits) {
   expect_rows(result["training"], train::strategies());
   expect_rows(result["inference"], infer::strategies());
   EXPECT_EQ(result["training"][0]["traits"], json({"has_server", "sends_gradients", "collects_vectors"}));
-  EXPECT_EQ(result["inference"][0]["traits"], json({"one_network", "takes_requests"}));
+  EXPECT_EQ(result["inference"][0]["traits"], json({"one_network", "takes_requests", "checks_answers"}));
 }
 
 TEST(StrategiesCommand, FitsATerminalOf80Columns) {

@@ -121,6 +121,19 @@ TEST(Frames, AreAnsweredInTheirOrder) {
   }
 }
 
+TEST(Frames, GoThroughTilesAsThroughStages) {
+  InferJob job = frames_job(0);
+  job.set_strategy("tiles");
+  job.set_tiling("even_grid");
+  RoleWorld world(4);
+  expect_all_answered(push(job, world, frames()), "tiles");
+  for (const int k : {5, 8, 11}) {
+    RoleWorld dying(4);
+    dying.die({.rank = 2, .at_send = k});
+    expect_all_answered(push(job, dying, frames()), "rank 2, message " + std::to_string(k));
+  }
+}
+
 // As a gateway needs them, which has prepared the samples and answers with all scores.
 TEST(Frames, OfValuesAreAnsweredWithTheScoresOfTheWholeNetwork) {
   InferJob job = frames_job(2);
