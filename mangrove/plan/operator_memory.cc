@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "mangrove/base/check.h"
 #include "mangrove/plan/operator_times.h"
@@ -51,6 +52,21 @@ std::vector<LayerMemory> layer_memory(const Graph& graph, const GraphLayers& lay
     all.push_back(known.activations > 0 ? known : LayerMemory{layer.parameters, layer.activations});
   }
   return all;
+}
+
+std::vector<Bytes> operator_weights(const Graph& graph, std::int64_t batch, const Profile& profile) {
+  const std::vector<OperatorProfile> operators = operators_of(graph, batch);
+  std::vector<std::size_t> each(operators.size());  // is a layer
+  std::iota(each.begin(), each.end(), 0);
+  const Layers constants = layers_of(graph, each, batch, false).network;
+  std::vector<Bytes> weights;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const OperatorProfile* found = profile.find(operators[i].name);
+    const bool is_known =
+        found != nullptr && found->weights > 0 && is_alike(*found, profile.batch, operators[i], batch);
+    weights.push_back(is_known ? found->weights : constants.layers[i].parameters);
+  }
+  return weights;
 }
 
 std::vector<LayerMemory> larger(std::span<const LayerMemory> a, std::span<const LayerMemory> b) {

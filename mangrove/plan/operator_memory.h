@@ -23,6 +23,10 @@ void set_memory(Profile& profile, const Program& program);
 std::vector<LayerMemory> layer_memory(const Graph& graph, const GraphLayers& layers, const Profile& profile,
                                       bool training);
 
+/// Bytes of the parameters of each operator, as its kernels have them by the profile. Where the profile does not say
+/// it: bytes of its constants.
+std::vector<Bytes> operator_weights(const Graph& graph, std::int64_t batch, const Profile& profile);
+
 /// The larger of both figures for each layer, for devices with different profiles.
 std::vector<LayerMemory> larger(std::span<const LayerMemory> a, std::span<const LayerMemory> b);
 void set_memory(Layers& network, std::span<const LayerMemory> memory);

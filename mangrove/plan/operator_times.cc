@@ -22,15 +22,14 @@ std::vector<OperatorProfile> operators_of(const Graph& graph, std::int64_t batch
   return operators;
 }
 
-Result<LayerTimes> layer_times(const Graph& graph, const GraphLayers& layers, const Profile& profile, bool training) {
+Result<OperatorTimes> operator_times(const Graph& graph, std::int64_t batch, const Profile& profile, bool training) {
   if (training && !profile.training)
     return make_error(Code::invalid_argument,
                       "the profile of '" + profile.model + "' is of inference: training needs backward times");
   const CostModel model(profile);
-  const std::int64_t batch = layers.network.batch;
   const double ratio = static_cast<double>(batch) / static_cast<double>(profile.batch);
   std::vector<OperatorProfile> operators = operators_of(graph, batch);
-  LayerTimes times;
+  OperatorTimes times;
   for (OperatorProfile& one : operators) {
     const OperatorProfile modelled = model.predicted(one);
     const OperatorProfile* measured = profile.find(one.name);
@@ -45,9 +44,7 @@ Result<LayerTimes> layer_times(const Graph& graph, const GraphLayers& layers, co
       one.backward = rescaled(measured->backward, then.backward, modelled.backward, ratio);
     }
   }
-  std::vector<Seconds> of_nodes;
-  for (const OperatorProfile& one : operators) of_nodes.push_back(one.forward + (training ? one.backward : 0));
-  times.seconds = layers.sums(of_nodes);
+  for (const OperatorProfile& one : operators) times.seconds.push_back(one.forward + (training ? one.backward : 0));
   return times;
 }
 

@@ -84,39 +84,49 @@ TEST(GraphLayers, CountAParameterOnceWhereItIsTrained) {
   EXPECT_EQ(parameters({0, 1, 1}, false), (std::vector<Bytes>{4 * 16, 4 * 16 + 4}));
 }
 
-TEST(LayerTimes, AreMeasuredElsePredicted) {
+TEST(OperatorTimes, AreMeasuredElsePredicted) {
   const Graph graph = fork();
   Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
   for (std::size_t i = 0; i < profile.operators.size(); ++i)
     profile.operators[i].forward = 1e-3 * static_cast<double>(1 + i);
-  const auto measured = layer_times(graph, layers_of(graph, 2, false), profile, false);
+  const auto measured = operator_times(graph, 2, profile, false);
   ASSERT_TRUE(measured.ok());
-  EXPECT_EQ(measured->seconds, (std::vector<Seconds>{3e-3, 3e-3, 4e-3, 5e-3}));
+  EXPECT_EQ(measured->seconds, (std::vector<Seconds>{1e-3, 2e-3, 3e-3, 4e-3, 5e-3}));
+  EXPECT_EQ(layers_of(graph, 2, false).sums(measured->seconds), (std::vector<Seconds>{3e-3, 3e-3, 4e-3, 5e-3}));
   EXPECT_EQ(measured->predicted, 0u);
   profile.operators.erase(profile.operators.begin() + 2);
-  EXPECT_EQ(layer_times(graph, layers_of(graph, 2, false), profile, false)->predicted, 1u);
-  const auto training = layer_times(graph, layers_of(graph, 2, true), profile, true);
+  EXPECT_EQ(operator_times(graph, 2, profile, false)->predicted, 1u);
+  const auto training = operator_times(graph, 2, profile, true);
   ASSERT_FALSE(training.ok());
   EXPECT_NE(training.error().message.find("backward"), std::string::npos);
 }
 
-TEST(LayerTimes, GrowWithTheMicroBatchAsTheCostModelSays) {
+TEST(OperatorTimes, GrowWithTheMicroBatchAsTheCostModelSays) {
   const Graph graph = fork();
   Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
   for (OperatorProfile& one : profile.operators) one.forward = 1e-9 * one.flops;
-  const auto times = layer_times(graph, layers_of(graph, 8, false), profile, false);
+  const auto times = operator_times(graph, 8, profile, false);
   ASSERT_TRUE(times.ok());
   const std::vector<OperatorProfile> at_8 = operators_of(graph, 8);
-  EXPECT_NEAR(times->seconds[1], 1e-9 * at_8[2].flops, 1e-12);
+  EXPECT_NEAR(times->seconds[2], 1e-9 * at_8[2].flops, 1e-12);
 }
 
-TEST(LayerTimes, AreNotThoseOfAnotherNetworksOperatorsOfTheSameNames) {
+TEST(OperatorTimes, AreNotThoseOfAnotherNetworksOperatorsOfTheSameNames) {
   Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(fork(8), 2)};
   for (OperatorProfile& one : profile.operators) one.forward = 1e-9 * one.flops;
   const Graph wider = fork(16);
-  const auto times = layer_times(wider, layers_of(wider, 2, false), profile, false);
+  const auto times = operator_times(wider, 2, profile, false);
   ASSERT_TRUE(times.ok());
-  EXPECT_NEAR(times->seconds[1], 1e-9 * 2 * 2 * 16 * 16, 1e-12);  // a quarter of it was measured
+  EXPECT_NEAR(times->seconds[2], 1e-9 * 2 * 2 * 16 * 16, 1e-12);  // a quarter of it was measured
+}
+
+TEST(OperatorWeights, AreTheProfilesWhereItKnows) {
+  const Graph graph = fork();
+  Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
+  profile.operators[0].weights = 1000;  // of fc
+  profile.operators[2].weights = 2000;
+  profile.operators[2].kind = "Conv";  // another operator of this name
+  EXPECT_EQ(operator_weights(graph, 6, profile), (std::vector<Bytes>{1000, 0, 4 * 8 * 8, 0, 0}));
 }
 
 TEST(LayerMemory, IsTheProfilesWhereItKnows) {

@@ -80,10 +80,8 @@ std::string tip_down(double x, double y) {
                      y - 7, x + 4);
 }
 
-std::string svg_of(const std::string& label, double height, const std::string& content) {
-  return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">{}</svg>)", kPictureWidth, height + 4,
-                     escaped(label), content) +
-         "\n";
+Drawing drawing_of(const std::string& label, double height, std::string content) {
+  return {.label = label, .width = kPictureWidth, .height = height + 4, .content = std::move(content)};
 }
 
 /// Columns of the picture.
@@ -102,7 +100,7 @@ struct Grid {
 
 }  // namespace
 
-std::string chain_picture(const std::string& label, const std::vector<Box>& boxes) {
+Drawing chain_drawing(const std::string& label, const std::vector<Box>& boxes) {
   const Grid grid(boxes.size(), 4, 84);
   constexpr double kBetweenRows = 40;
   std::string svg;
@@ -136,7 +134,11 @@ std::string chain_picture(const std::string& label, const std::vector<Box>& boxe
     }
     top += height + (last < boxes.size() ? kBetweenRows : 0);
   }
-  return svg_of(label, top, svg);
+  return drawing_of(label, top, svg);
+}
+
+std::string chain_picture(const std::string& label, const std::vector<Box>& boxes) {
+  return svg_in_page(chain_drawing(label, boxes));
 }
 
 std::string bus_picture(const std::string& label, const std::string& bus, const std::vector<Box>& boxes) {
@@ -164,7 +166,7 @@ std::string bus_picture(const std::string& label, const std::string& bus, const 
     }
     top = y + drop + height + (last < boxes.size() ? 12 : 0);
   }
-  return svg_of(label, top, svg);
+  return svg_in_page(drawing_of(label, top, svg));
 }
 
 std::string share_rows(const std::string& label, const std::vector<ShareRow>& rows) {
@@ -180,7 +182,7 @@ std::string share_rows(const std::string& label, const std::vector<ShareRow>& ro
     }
     top += 4;
   }
-  return svg_of(label, top, svg);
+  return svg_in_page(drawing_of(label, top, svg));
 }
 
 }  // namespace mangrove::cli

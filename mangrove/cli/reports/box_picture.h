@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/cli/reports/drawing.h"
+
 namespace mangrove::cli {
 
 /// A box of a picture: a title, lines below it, and bars with a text each. What is wider than the box is cut.
@@ -20,7 +22,9 @@ struct Box {
   std::string style = {};             // class of its edge
 };
 
-/// Boxes with an arrow from each to the next one, as an <svg>. label: what the picture shows, for who cannot see it.
+/// Boxes with an arrow from each to the next one. label: what the picture shows, for who cannot see it.
+Drawing chain_drawing(const std::string& label, const std::vector<Box>& boxes);
+/// The same as an <svg>.
 std::string chain_picture(const std::string& label, const std::vector<Box>& boxes);
 
 /// Boxes that hang on a common line, which has a name.

@@ -50,19 +50,23 @@ Value number(const std::optional<T>& value) {
   return value ? number(*value) : std::nullopt;
 }
 
-/// Returns a figure that pipelines and tiers have, and other strategies do not.
-template <class OfPipeline, class OfTiers>
-Value of_either(const RunResults& run, const OfPipeline& of_pipeline, const OfTiers& of_tiers) {
-  if (!run.infer) return std::nullopt;
-  if (run.infer->pipeline) return number(of_pipeline(*run.infer->pipeline));
-  if (run.infer->tiers) return number(of_tiers(*run.infer->tiers));
-  return std::nullopt;
+/// A figure of what streamed through nodes.
+template <class Get>
+Value of_streamed(const RunResults& run, const Get& get) {
+  const infer::StreamedResult* streamed = run.infer ? run.infer->streamed() : nullptr;
+  return streamed != nullptr ? number(get(*streamed)) : std::nullopt;
 }
 
 Value lost_of(const RunResults& run) {
   if (run.infer && run.infer->views) return number(run.infer->views->lost);
-  return of_either(
-      run, [](const infer::PipelineResult& r) { return r.lost; }, [](const infer::TiersResult& r) { return r.lost; });
+  if (run.infer && run.infer->tiers) return number(run.infer->tiers->lost);
+  return of_streamed(run, [](const infer::StreamedResult& r) { return r.lost; });
+}
+
+Value predicted_speed_of(const RunResults& run) {
+  if (!run.infer) return std::nullopt;
+  if (run.infer->pipeline) return number(run.infer->pipeline->predicted_images_per_s);
+  return run.infer->tiles ? number(run.infer->tiles->predicted_images_per_s) : std::nullopt;
 }
 
 /// Bytes that all nodes sent.
@@ -107,21 +111,17 @@ constexpr Figure kFigures[] = {
      Better::higher},
     {"images/s", [](const RunResults& r) { return r.infer ? number(r.infer->all.images_per_s) : kNone; },
      &format_number, Better::higher},
-    {"predicted images/s",
-     [](const RunResults& r) {
-       return r.infer && r.infer->pipeline ? number(r.infer->pipeline->predicted_images_per_s) : kNone;
-     },
-     &format_number, Better::neither},
+    {"predicted images/s", &predicted_speed_of, &format_number, Better::neither},
     {"latency p50",
-     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->latency.p50) : kNone; },
+     [](const RunResults& r) { return of_streamed(r, [](const infer::StreamedResult& s) { return s.latency.p50; }); },
      &format_seconds, Better::lower},
     {"latency p95",
-     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->latency.p95) : kNone; },
+     [](const RunResults& r) { return of_streamed(r, [](const infer::StreamedResult& s) { return s.latency.p95; }); },
      &format_seconds, Better::lower},
     {"time", [](const RunResults& r) { return r.infer ? number(r.infer->all.seconds) : kNone; }, &format_seconds,
      Better::lower},
     {"same answer as one node",
-     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->agreement) : kNone; },
+     [](const RunResults& r) { return of_streamed(r, [](const infer::StreamedResult& s) { return s.agreement; }); },
      &share_text, Better::higher},
     {"lost images", &lost_of, &count_text, Better::lower},
     {"sent up",

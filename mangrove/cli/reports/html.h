@@ -20,6 +20,13 @@ constexpr std::size_t kLongestName = 200;
 /// body: HTML. Its classes: a, b (two series), n0 .. n9 (nodes, runs), and those of the charts.
 std::string html_page(const std::string& title, const std::string& body);
 
+/// Colours as CSS has them.
+struct PictureColours {
+  std::string_view ink, soft, line, a, b;
+};
+/// The style of pictures, for a file of its own; pages have it.
+std::string picture_style(const PictureColours& colours);
+
 /// A name and its value, for a list <dl>.
 std::string html_figure(const std::string& name, const std::string& value);
 

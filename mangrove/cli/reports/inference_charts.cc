@@ -11,6 +11,7 @@
 #include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/stage_picture.h"
 #include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/cli/reports/tile_picture.h"
 
 namespace mangrove::cli {
 namespace {
@@ -162,18 +163,34 @@ std::string plan_section(const infer::PipelineResult& result) {
   return picture.empty() ? "" : "<h2>The network over the nodes</h2>\n" + picture;
 }
 
-std::string pipeline_figures(const infer::PipelineResult& result) {
-  std::string html = html_figure("predicted images/s", format_number(result.predicted_images_per_s)) +
-                     html_figure("predicted time", format_seconds(result.predicted_seconds)) +
-                     html_figure("latency p50 / p95", fmt::format("{} / {}", format_seconds(result.latency.p50),
-                                                                  format_seconds(result.latency.p95))) +
-                     html_figure("limited by", shown(result.limited_by));
+/// Of what streamed through nodes.
+std::string streamed_figures(const infer::StreamedResult& result) {
+  std::string html = html_figure("latency p50 / p95", fmt::format("{} / {}", format_seconds(result.latency.p50),
+                                                                  format_seconds(result.latency.p95)));
   if (result.single_images_per_s)
     html += html_figure("fastest node images/s", format_number(*result.single_images_per_s));
   if (result.agreement) html += html_figure("same answer as one node", format_percent(*result.agreement));
   if (result.lost) html += html_figure("lost images", format_count(*result.lost));
   if (result.missed > 0) html += html_figure("missed their deadline", format_count(result.missed));
   return html;
+}
+
+std::string pipeline_figures(const infer::PipelineResult& result) {
+  return html_figure("predicted images/s", format_number(result.predicted_images_per_s)) +
+         html_figure("predicted time", format_seconds(result.predicted_seconds)) +
+         html_figure("limited by", shown(result.limited_by));
+}
+
+std::string tile_figures(const infer::TilesResult& result) {
+  std::string html = html_figure("predicted latency", format_seconds(result.predicted_latency)) +
+                     html_figure("predicted images/s", format_number(result.predicted_images_per_s));
+  if (result.single_latency) html += html_figure("latency of one node", format_seconds(*result.single_latency));
+  return html;
+}
+
+std::string tile_section(const infer::TilesResult& result) {
+  const std::string picture = tile_picture(result.teams);
+  return picture.empty() ? "" : "<h2>The network in tiles</h2>\n" + picture;
 }
 
 std::string tier_figures(const infer::TiersResult& result) {
@@ -192,7 +209,9 @@ std::string inference_figures(const InferOutcome& result) {
   if (result.all.macro_f1) html += html_figure("macro F1", format_percent(*result.all.macro_f1));
   html += html_figure("images/s", format_number(result.all.images_per_s)) +
           html_figure("time", format_seconds(result.all.seconds));
+  if (result.streamed() != nullptr) html += streamed_figures(*result.streamed());
   if (result.pipeline) html += pipeline_figures(*result.pipeline);
+  if (result.tiles) html += tile_figures(*result.tiles);
   if (result.tiers) html += tier_figures(*result.tiers);
   if (result.views) html += html_figure("lost images", format_count(result.views->lost));
   return html + "</dl>";
@@ -203,6 +222,7 @@ std::string inference_sections(const InferenceHistory& history, const std::optio
   std::string html = charts.empty() ? "" : "<h2>Inference</h2>\n" + charts;
   if (!result) return html;
   if (result->pipeline) html += plan_section(*result->pipeline);
+  if (result->tiles) html += tile_section(*result->tiles);
   if (result->tiers) html += tier_picture(*result->tiers) + device_rows(*result->tiers);
   if (result->tiers && result->tiers->exits) html += exit_rows(*result->tiers->exits);
   if (result->views) html += exit_rows(result->views->exits) + view_table(*result->views);

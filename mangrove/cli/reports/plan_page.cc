@@ -12,12 +12,14 @@
 #include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/rate_text.h"
 #include "mangrove/cli/reports/stage_picture.h"
+#include "mangrove/cli/reports/tile_picture.h"
 
 namespace mangrove::cli {
 namespace {
 
 constexpr std::size_t kMostDevices = 60;  // in the picture
 constexpr std::size_t kLongestText = 200, kLongestWays = 4000;
+constexpr std::size_t kMostAlternatives = 64;
 
 std::string rate(const PlanFigures& plan) {
   return format_rate(plan.samples_per_s, "samples");
@@ -45,11 +47,20 @@ std::string place_of(const std::string& device, const PlanFigures& plan) {
   return "not used";
 }
 
-std::string device_picture(const PlanReport& report) {
+/// "team 1", or "not used"
+std::string place_of(const std::string& device, const std::vector<TilePlanReport::Team>& teams) {
+  for (std::size_t number = 0; number < teams.size(); ++number)
+    if (std::ranges::count(teams[number].uses, device, &TilePlanReport::Use::device) > 0)
+      return fmt::format("team {}", number + 1);
+  return "not used";
+}
+
+/// used: the stages or teams.
+std::string device_picture(const auto& report, const auto& used) {
   std::vector<Box> boxes;
   for (const PlanReport::Device& device : report.devices) {
     if (boxes.size() == kMostDevices) break;
-    const std::string place = place_of(device.name, report.plan);
+    const std::string place = place_of(device.name, used);
     Box box{.title = shortened(device.name, kLongestText)};
     box.lines = {place};
     if (device.memory > 0) box.lines.push_back(format_bytes(device.memory) + " of memory");
@@ -78,7 +89,7 @@ std::string row(const char* name, const PlanFigures& plan, const std::string& ch
   for (const PlanFigures::Stage& stage : plan.stages) devices += stage.devices.size();
   return fmt::format(
       "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n", name,
-      rate(plan), change, format_seconds(plan.latency), devices, plan.stages.size(),
+      rate(plan), change, escaped(format_seconds(plan.latency)), devices, plan.stages.size(),
       escaped(shortened(remark, kLongestText)));
 }
 
@@ -97,12 +108,48 @@ std::string alternatives(const PlanReport& report) {
          "</table></div>\n";
 }
 
+std::string figures(const TilePlanReport& report) {
+  std::string html = "<dl>" + html_figure("samples/s", format_number(report.samples_per_s)) +
+                     html_figure("latency", format_seconds(report.latency)) +
+                     html_figure("planned for", shortened(report.objective, kLongestText)) +
+                     html_figure("micro-batch", format_things(report.batch, "sample")) +
+                     html_figure("teams", format_count(std::ssize(report.teams)));
+  if (!report.teams.empty())
+    html += html_figure("limited by", shortened(report.teams.front().limited_by, kLongestText));
+  if (report.planning) html += html_figure("planned in", format_seconds(*report.planning));
+  return html + "</dl>\n";
+}
+
+std::string comparison(const std::vector<TilePlanReport::Alternative>& all) {
+  std::string html =
+      "<h2>Other plans</h2>\n<div class=\"table\"><table><tr><th></th><th>devices</th><th>latency</th><th>speed</th>"
+      "<th>memory</th><th>work</th><th>sends</th><th class=\"text\"></th></tr>\n";
+  for (std::size_t i = 0; i < std::min(all.size(), kMostAlternatives); ++i) {
+    const TilePlanReport::Alternative& one = all[i];
+    html += "<tr><td>" + escaped(shortened(one.name, kLongestText)) + "</td>";
+    html += one.why_not.empty()
+                ? fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", one.devices,
+                              escaped(format_seconds(one.latency)), format_rate(one.samples_per_s, "samples"),
+                              format_bytes(one.memory), format_number(one.work), format_bytes(one.sent_bytes))
+                : "<td></td><td></td><td></td><td></td><td></td><td></td>";
+    const std::string& remark = one.why_not.empty() ? one.why_it_lost : one.why_not;
+    html += "<td class=\"text\">" + escaped(shortened(remark, kLongestText)) + "</td></tr>\n";
+  }
+  return html + "</table></div>\n";
+}
+
 }  // namespace
 
 std::string plan_page(const PlanReport& report) {
   return html_page("A plan for " + shortened(report.model, kLongestText),
                    figures(report) + "<h2>The network over the devices</h2>\n" + stage_picture(report.plan.stages) +
-                       device_picture(report) + alternatives(report));
+                       device_picture(report, report.plan) + alternatives(report));
+}
+
+std::string plan_page(const TilePlanReport& report) {
+  return html_page("A plan in tiles for " + shortened(report.model, kLongestText),
+                   figures(report) + "<h2>The tiles on the devices</h2>\n" + tile_picture(report.teams) +
+                       device_picture(report, report.teams) + comparison(report.comparison));
 }
 
 }  // namespace mangrove::cli

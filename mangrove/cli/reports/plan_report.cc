@@ -127,16 +127,27 @@ std::string change_text(const plan::Problem& problem, const plan::Plan& plan, co
 
 }  // namespace
 
+std::vector<PlanReport::Device> planned_devices(const plan::Problem& problem) {
+  std::vector<PlanReport::Device> devices;
+  for (const plan::Device& device : problem.devices)
+    devices.push_back({device.name, device.memory, device.rate, device.delay});
+  return devices;
+}
+
+std::vector<PlanReport::Way> planned_ways(const plan::Problem& problem) {
+  std::vector<PlanReport::Way> ways;
+  for (const auto& [between, way] : problem.ways)
+    ways.push_back({{problem.devices[between.first].name, problem.devices[between.second].name}, way.rate, way.delay});
+  return ways;
+}
+
 PlanReport plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
   PlanReport report;
   report.plan = figures_of(problem, plan);
   report.model = problem.network.name;
   report.batch = problem.network.batch;
-  for (const plan::Device& device : problem.devices)
-    report.devices.push_back({device.name, device.memory, device.rate, device.delay});
-  for (const auto& [between, way] : problem.ways)
-    report.ways.push_back(
-        {{problem.devices[between.first].name, problem.devices[between.second].name}, way.rate, way.delay});
+  report.devices = planned_devices(problem);
+  report.ways = planned_ways(problem);
   report.unused = unused_devices(problem, plan);
   if (advice.runner_up) report.runner_up = figures_of(problem, *advice.runner_up);
   report.why_it_lost = advice.why_it_lost;
@@ -147,10 +158,14 @@ PlanReport plan_report(const plan::Problem& problem, const plan::Plan& plan, con
   return report;
 }
 
+std::string plan_summary(const plan::Problem& problem, const plan::Plan& plan) {
+  return fmt::format("Plan: {}, micro-batches of {}: {}, latency {}, {} in flight, limited by {}", problem.network.name,
+                     problem.network.batch, speed_text(problem, plan), format_seconds(plan.latency), plan.in_flight,
+                     plan.limiting);
+}
+
 std::string plan_text(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
-  std::string text = fmt::format("Plan: {}, micro-batches of {}: {}, latency {}, {} in flight, limited by {}\n",
-                                 problem.network.name, problem.network.batch, speed_text(problem, plan),
-                                 format_seconds(plan.latency), plan.in_flight, plan.limiting);
+  std::string text = plan_summary(problem, plan) + "\n";
   if (plan.joules > 0) text += "  computing takes " + joules_text(problem, plan) + "\n";
   text += table(problem, plan) + picture(plan);
   if (const auto unused = unused_devices(problem, plan); !unused.empty())

@@ -25,6 +25,7 @@ Result<std::string> report_of_file(const fs::path& file) {
   }
   MG_TRY(json object, read_json_object(file));
   if (const auto plan = job::read_json<PlanReport>(object); plan.ok()) return plan_page(*plan);
+  if (const auto plan = job::read_json<TilePlanReport>(object); plan.ok()) return plan_page(*plan);
   RunRecord run;
   run.results = results_of(std::move(object));
   run.title = title_of(run.results);

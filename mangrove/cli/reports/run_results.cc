@@ -68,7 +68,8 @@ RunResults::RunResults(const json& results) {
              .pipeline = infer_section.find<infer::PipelineResult>(),
              .ensemble = infer_section.find<infer::EnsembleResult>(),
              .tiers = infer_section.find<infer::TiersResult>(),
-             .views = infer_section.find<infer::ViewsResult>()};
+             .views = infer_section.find<infer::ViewsResult>(),
+             .tiles = infer_section.find<infer::TilesResult>()};
 }
 
 }  // namespace mangrove::cli

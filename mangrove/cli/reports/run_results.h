@@ -11,6 +11,7 @@
 #include "mangrove/infer/ensemble/report.h"
 #include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/tiers/report.h"
+#include "mangrove/infer/tiles/report.h"
 #include "mangrove/infer/views/report.h"
 #include "mangrove/train/result.h"
 
@@ -24,6 +25,13 @@ struct InferOutcome {
   std::optional<infer::EnsembleResult> ensemble = {};
   std::optional<infer::TiersResult> tiers = {};
   std::optional<infer::ViewsResult> views = {};
+  std::optional<infer::TilesResult> tiles = {};
+
+  /// What streamed through nodes. Null: nothing did.
+  const infer::StreamedResult* streamed() const {
+    if (pipeline) return &*pipeline;
+    return tiles ? &*tiles : nullptr;
+  }
 };
 
 /// The results of a run, from {"train": {...}, "eval": {...}, "infer": {...}} as docs/json.md has them. What another

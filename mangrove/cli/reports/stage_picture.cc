@@ -115,6 +115,13 @@ std::vector<Stage> stages_of(const std::vector<Board>& boards) {
   return stages;
 }
 
+std::vector<Stage> stages_of(const std::vector<PlanFigures::Stage>& planned) {
+  std::vector<Stage> stages;
+  for (const PlanFigures::Stage& stage : planned)
+    if (stages.size() < kMostStages) stages.push_back(stage_of(stage));
+  return stages;
+}
+
 std::string joined(const std::vector<std::string>& names, const char* between) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
@@ -163,7 +170,7 @@ Box box_of(const Stage& stage, std::size_t number, double longest) {
 }
 
 std::string table_of(const std::vector<Stage>& stages, bool has_measured) {
-  const auto seconds = [](const std::optional<double>& s) { return s ? format_seconds(*s) : std::string(); };
+  const auto seconds = [](const std::optional<double>& s) { return s ? escaped(format_seconds(*s)) : std::string(); };
   const auto share = [](const std::optional<double>& s) { return s ? format_percent(*s, 0) : std::string(); };
   const auto bytes = [](Bytes b) { return b > 0 ? format_bytes(b) : std::string(); };
   std::string html =
@@ -184,20 +191,23 @@ std::string table_of(const std::vector<Stage>& stages, bool has_measured) {
   return html + "</table></div>\n";
 }
 
-std::string picture_of(const std::vector<Stage>& stages) {
-  if (stages.empty()) return {};
+Drawing drawing_of_stages(const std::vector<Stage>& stages) {
   double longest = 0;
   for (const Stage& stage : stages)
     longest = std::max({longest, stage.busy.value_or(0), stage.predicted_busy.value_or(0)});
   std::vector<Box> boxes;
   for (std::size_t i = 0; i < stages.size(); ++i) boxes.push_back(box_of(stages[i], i + 1, longest));
+  return chain_drawing("the stages of the network, and what travels between them", boxes);
+}
+
+std::string picture_of(const std::vector<Stage>& stages) {
+  if (stages.empty()) return {};
   const bool has_measured =
       std::ranges::any_of(stages, [](const Stage& stage) { return stage.busy || stage.utilisation; });
   const char* legend = has_measured
                            ? "<p class=\"legend\"><b class=\"a\">measured</b><b class=\"b\">predicted</b></p>\n"
                            : "<p class=\"legend\"><b class=\"b\">predicted</b></p>\n";
-  return legend + chain_picture("the stages of the network, and what travels between them", boxes) +
-         table_of(stages, has_measured);
+  return legend + svg_in_page(drawing_of_stages(stages)) + table_of(stages, has_measured);
 }
 
 }  // namespace
@@ -211,10 +221,11 @@ std::string stage_picture(const std::vector<infer::StageReport>& stages) {
 }
 
 std::string stage_picture(const std::vector<PlanFigures::Stage>& stages) {
-  std::vector<Stage> all;
-  for (const PlanFigures::Stage& stage : stages)
-    if (all.size() < kMostStages) all.push_back(stage_of(stage));
-  return picture_of(all);
+  return picture_of(stages_of(stages));
+}
+
+Drawing stage_drawing(const std::vector<PlanFigures::Stage>& stages) {
+  return drawing_of_stages(stages_of(stages));
 }
 
 }  // namespace mangrove::cli

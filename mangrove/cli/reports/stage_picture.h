@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/cli/reports/drawing.h"
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/infer/pipeline/report.h"
 #include "mangrove/train/result.h"
@@ -14,5 +15,8 @@ namespace mangrove::cli {
 std::string stage_picture(const std::vector<train::TrainedStage>& stages);
 std::string stage_picture(const std::vector<infer::StageReport>& stages);
 std::string stage_picture(const std::vector<PlanFigures::Stage>& stages);
+
+/// The boxes alone.
+Drawing stage_drawing(const std::vector<PlanFigures::Stage>& stages);
 
 }  // namespace mangrove::cli

@@ -196,23 +196,74 @@ std::string trust_row(const infer::TrustReport& r) {
   return row("spot checks", text);
 }
 
+/// Of what streamed through nodes. with: "pipeline".
+std::string single_row(const infer::StreamedResult& r, const char* with) {
+  const auto single = r.single_images_per_s;
+  if (!single) return "";
+  return row("fastest node alone", fmt::format("{} ({}: {:.2f}x)", format_rate(*single), with,
+                                               *single > 0 ? r.all.images_per_s / *single : 0.0));
+}
+
+std::string activations_row(const infer::SentActivations& activations) {
+  if (activations.encoding == "float32") return "";
+  return row("activations as " + activations.encoding,
+             fmt::format("{} saved, {} of the answers changed", format_bytes(activations.saved_bytes),
+                         format_percent(activations.changed_predictions.value_or(0))));
+}
+
+std::string missed_rows(const infer::StreamedResult& r) {
+  std::string text;
+  if (r.unreadable.value_or(0) > 0) text += row("not readable as images", format_count(*r.unreadable));
+  if (r.missed > 0) text += row("missed their deadline", format_things(r.missed, "image"));
+  return text;
+}
+
 std::string pipeline_rows(const infer::PipelineResult& r) {
   std::string text =
       row("predicted speed", fmt::format("{}, limited by {}", format_rate(r.predicted_images_per_s), r.limited_by));
-  if (const auto single = r.single_images_per_s)
-    text += row("fastest node alone", fmt::format("{} (pipeline: {:.2f}x)", format_rate(*single),
-                                                  *single > 0 ? r.all.images_per_s / *single : 0.0));
-  text += row("latency p50 / p95 / p99", latency_text(r.latency));
+  text += single_row(r, "pipeline") + row("latency p50 / p95 / p99", latency_text(r.latency));
   if (r.agreement) text += row("same answer as one node", format_percent(*r.agreement));
-  if (r.activations.encoding != "float32")
-    text += row("activations as " + r.activations.encoding,
-                fmt::format("{} saved, {} of the answers changed", format_bytes(r.activations.saved_bytes),
-                            format_percent(r.activations.changed_predictions.value_or(0))));
+  text += activations_row(r.activations);
   if (r.lost) text += lost_row(*r.lost, r.duplicated.value_or(0));
   if (r.trust) text += trust_row(*r.trust);
-  if (r.unreadable.value_or(0) > 0) text += row("not readable as images", format_count(*r.unreadable));
-  if (r.missed > 0) text += row("missed their deadline", format_things(r.missed, "image"));
-  return text + stage_rows(r.stages) + unused_row(r.devices);
+  return text + missed_rows(r) + stage_rows(r.stages) + unused_row(r.devices);
+}
+
+/// "rows 0-55, columns 0-27", or "all of it".
+std::string region_text(const std::vector<std::int64_t>& region) {
+  if (region.size() != 4) return "all of it";
+  return fmt::format("rows {}-{}, columns {}-{}", region[0], region[2] - 1, region[1], region[3] - 1);
+}
+
+/// Blocks of operators, and who computes which part of what they make.
+std::string team_rows(const infer::TileTeamReport& team, std::size_t number) {
+  std::string text = row(fmt::format("team {}", number),
+                         fmt::format("{} has the samples; {:.2f} times the network's work, {} sent for a micro-batch",
+                                     team.source, team.work, format_bytes(team.sent_bytes)));
+  text += fmt::format("  {:<6} {:<10} {:>20}  {:<34} {}\n", "block", "node", "busy", "tile", "operators");
+  for (std::size_t b = 0; b < team.blocks.size(); ++b) {
+    const infer::TileBlockReport& block = team.blocks[b];
+    for (const infer::TileBlockReport::Tile& tile : block.tiles)
+      text += fmt::format("  {:<6} {:<10} {:>20}  {:<34} {} .. {} ({})\n", b + 1, tile.node,
+                          fmt::format("{} ({})", format_seconds(tile.busy), format_seconds(tile.predicted_busy)),
+                          region_text(tile.region), block.first, block.last, block.operators);
+  }
+  return text;
+}
+
+std::string tile_rows(const infer::TilesResult& r) {
+  std::string text = row("latency p50 / p95 / p99", latency_text(r.latency)) +
+                     row("predicted latency", format_seconds(r.predicted_latency));
+  if (r.single_latency)
+    text += row("one node alone", fmt::format("{} (tiles: {:.2f}x as soon)", format_seconds(*r.single_latency),
+                                              r.latency_speedup.value_or(0)));
+  text += row("predicted speed", format_rate(r.predicted_images_per_s)) + single_row(r, "tiles");
+  if (r.agreement) text += row("same answer as one node", format_percent(*r.agreement));
+  text += activations_row(r.activations);
+  if (r.lost) text += lost_row(*r.lost, r.duplicated.value_or(0));
+  text += missed_rows(r);
+  for (std::size_t t = 0; t < r.teams.size(); ++t) text += team_rows(r.teams[t], t + 1);
+  return text;
 }
 
 /// The networks of an ensemble.
@@ -306,6 +357,7 @@ std::string infer_table(const InferOutcome& r, const RunFacts& facts) {
   if (r.ensemble) text += ensemble_rows(*r.ensemble);
   if (r.tiers) text += tier_rows(*r.tiers);
   if (r.views) text += view_rows(*r.views);
+  if (r.tiles) text += tile_rows(*r.tiles);
   return text + event_rows(facts);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/cli/html_check.h"
 #include "tests/cli/process.h"
 
 #include "mangrove/base/file.h"
@@ -154,11 +155,99 @@ TEST(PlanCommand, ReadsAProfileOfPipeDreams) {
   EXPECT_NEAR(plan({})["period_s"], 0.02, 1e-9);
 }
 
+/// Tiles in a report.
+std::size_t tiles_of(const json& report) {
+  std::size_t count = 0;
+  for (const json& team : report["teams"])
+    for (const json& block : team["blocks"]) count += block["tiles"].size();
+  return count;
+}
+
+std::size_t rectangles_of(const std::string& svg) {
+  std::size_t count = 0;
+  for (std::size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) ++count;
+  return count;
+}
+
+TEST(PlanCommand, PlansTilesAndComparesThem) {
+  const TemporaryFolder folder;
+  const std::string profile = measured(folder);
+  const std::string near = folder / "near.yaml";
+  ASSERT_TRUE(write_file_atomically(near, "a:\n  count: 3\nb:\n  speed: 2\n").ok());
+  for (const std::string& devices : {kDevices + "boards.yaml", near}) {
+    for (const char* objective : {"latency", "throughput"}) {
+      const std::string picture = folder / "plan.svg";
+      const Finished run = mangrove_plan({"plan", "--model", "lenet", "--profile", profile, "--devices", devices,
+                                          "--tiles", "--objective", objective, "--picture", picture, "--json"});
+      ASSERT_EQ(run.status, 0) << run.err;
+      const json report = json::parse(run.out);
+      EXPECT_EQ(report["objective"], objective);
+      EXPECT_EQ(report["batch"], 4);
+      const json& comparison = report["comparison"];
+      std::vector<std::string> names;
+      for (const json& row : comparison) names.push_back(row["name"]);
+      EXPECT_EQ(names, (std::vector<std::string>{"one board", "pipeline", "auto", "even_grid", "biased_strips"}));
+      EXPECT_EQ(comparison[2]["latency_s"], report["latency_s"]);
+      EXPECT_EQ(comparison[2]["why_it_lost"], "");
+      if (report["objective"] == "latency") {
+        EXPECT_LE(comparison[2]["latency_s"], comparison[0]["latency_s"]);
+      }
+      for (const json& team : report["teams"]) {
+        EXPECT_EQ(team["blocks"].front()["first"], "conv1");
+        EXPECT_EQ(team["blocks"].back()["last"], "fc2");
+        EXPECT_FALSE(team["uses"].empty());
+      }
+      EXPECT_NE(run.err.find("Plan: lenet in tiles, micro-batches of 4: latency "), std::string::npos) << run.err;
+      EXPECT_NE(run.err.find("one board "), std::string::npos) << run.err;
+      EXPECT_NE(run.err.find("Picture: " + picture), std::string::npos) << run.err;
+      const std::string svg = plan_text(picture);
+      EXPECT_EQ(problem_of(svg), "");
+      EXPECT_EQ(rectangles_of(svg), tiles_of(report));
+    }
+  }
+}
+
+TEST(PlanCommand, PlansTilesForTheLatencyUnlessTold) {
+  const TemporaryFolder folder;
+  const Finished run = mangrove_plan({"plan", "--model", "lenet", "--profile", measured(folder), "--devices",
+                                      kDevices + "boards.yaml", "--tiles", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["objective"], "latency");
+}
+
+TEST(PlanCommand, DrawsStagesAndReportsBothKindsOfPlan) {
+  const TemporaryFolder folder;
+  const std::string profile = measured(folder), picture = folder / "plan.svg";
+  for (const bool tiles : {false, true}) {
+    std::vector<std::string> arguments = {
+        "plan",      "--model", "lenet", "--profile", profile, "--devices", kDevices + "boards.yaml",
+        "--picture", picture,   "--json"};
+    if (tiles) arguments.push_back("--tiles");
+    const Finished run = mangrove_plan(arguments);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(problem_of(plan_text(picture)), "");
+    EXPECT_NE(plan_text(picture).find("Plan: lenet"), std::string::npos);
+    ASSERT_TRUE(write_file_atomically(folder / "plan.json", run.out).ok());
+    const Finished page = mangrove_plan({"report", folder / "plan.json", "--output", folder / "plan.html"});
+    ASSERT_EQ(page.status, 0) << page.err;
+    const std::string html = plan_text(folder / "plan.html");
+    EXPECT_EQ(problem_of(html), "");
+    EXPECT_NE(html.find(tiles ? "A plan in tiles for lenet" : "A plan for lenet"), std::string::npos);
+  }
+}
+
 struct PlanCommandUsage {
   const char* name;
   std::vector<std::string> arguments;
   const char* says;
 };
+
+std::vector<std::string> tiled(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {
+      "plan", "--model", "lenet", "--profile", "none.yaml", "--devices", kDevices + "boards.yaml", "--tiles"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
 
 class BadPlanUsage : public ::testing::TestWithParam<PlanCommandUsage> {};
 
@@ -176,6 +265,13 @@ INSTANTIATE_TEST_SUITE_P(
         PlanCommandUsage{
             "no_profile", {"plan", "--model", "lenet", "--devices", kDevices + "boards.yaml"}, "'pi3-1' has no times"},
         PlanCommandUsage{"no_file", {"plan", "--model", "lenet", "--devices", "/none.yaml"}, "/none.yaml"},
+        PlanCommandUsage{"tiles_for_energy", tiled({"--objective", "energy"}), "not for energy"},
+        PlanCommandUsage{"tiles_for_training", tiled({"--train"}), "--train"},
+        PlanCommandUsage{"tiles_with_replicas", tiled({"--replicas", "2"}), "--replicas"},
+        PlanCommandUsage{"tiles_of_pipedream",
+                         {"plan", "--profile", "g.graph.txt", "--devices", kDevices + "boards.yaml", "--tiles"},
+                         "give --model"},
+        PlanCommandUsage{"picture_of_another_kind", tiled({"--picture", "plan.png"}), "--picture: 'plan.png'"},
         PlanCommandUsage{"profile_without_output", {"profile", "lenet"}, "--output"},
         PlanCommandUsage{"profile_of_nothing", {"profile", "lenett", "--output", "x"}, "did you mean 'lenet'"}),
     [](const auto& instance) { return std::string(instance.param.name); });

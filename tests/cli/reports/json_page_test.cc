@@ -19,6 +19,7 @@
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/cli/reports/report_keeper.h"
 #include "mangrove/cli/reports/run_facts.h"
+#include "mangrove/cli/reports/tile_plan_report.h"
 #include "mangrove/cluster/job_report.h"
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/infer/ensemble/report.h"
@@ -94,6 +95,7 @@ class Page {
 const char* const kTrain = "`mangrove train --json`";
 const char* const kInfer = "`mangrove infer --json`";
 const char* const kPlan = "`mangrove plan --json`";
+const char* const kTiles = "`mangrove plan --tiles --json`";
 const char* const kEval = "`mangrove eval --json`";
 const char* const kSim = "`mangrove sim WORLD JOB --json`";
 const char* const kNodes = "`nodes` of a job";
@@ -120,22 +122,23 @@ TEST(JsonPage, NamesEveryKeyOfResults) {
   EXPECT_EQ(missing(names_of<train::TrainResult>(), page.words({kTrain, kSim})), Names());
   EXPECT_EQ(missing(names_of<RunFacts>(), page.words({kTrain, kInfer, kSim, kNodes, kEvents})), Names());
   EXPECT_EQ(missing(names_of<infer::InferResult, infer::SingleResult, infer::PipelineResult, infer::EnsembleResult,
-                             infer::TiersResult, infer::ViewsResult, infer::FrameAnswer>(),
+                             infer::TiersResult, infer::ViewsResult, infer::TilesResult, infer::FrameAnswer>(),
                     page.words({kInfer, kSim})),
             Names());
   EXPECT_EQ(missing(names_of<EvalReport, ExitsReport>(), page.words({kEval})), Names());
   EXPECT_EQ(missing(names_of<PlanReport>(), page.words({kPlan})), Names());
+  EXPECT_EQ(missing(names_of<TilePlanReport>(), page.words({kPlan, kTiles})), Names());
   EXPECT_EQ(missing(names_of<cluster::NodeUsage>(), page.words({kNodes})), Names());
 }
 
 TEST(JsonPage, HasNoKeyOfResultsThatIsUnknown) {
   const Page page;
   EXPECT_EQ(missing(page.first_column(kTrain), names_of<train::TrainResult, RunFacts>()), Names());
-  EXPECT_EQ(
-      missing(page.first_column(kInfer),
-              names_of<infer::InferResult, infer::PipelineResult, infer::TiersResult, infer::ViewsResult, RunFacts>()),
-      Names());
+  EXPECT_EQ(missing(page.first_column(kInfer), names_of<infer::InferResult, infer::PipelineResult, infer::TiersResult,
+                                                        infer::ViewsResult, infer::TilesResult, RunFacts>()),
+            Names());
   EXPECT_EQ(missing(page.first_column(kPlan), names_of<PlanReport>()), Names());
+  EXPECT_EQ(missing(page.first_column(kTiles), names_of<TilePlanReport>()), Names());
   EXPECT_EQ(missing(page.first_column(kEval), names_of<ExitsReport>()), Names());
 }
 

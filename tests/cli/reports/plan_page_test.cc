@@ -7,7 +7,10 @@
 #include "tests/cli/html_check.h"
 
 #include "mangrove/cli/reports/box_picture.h"
+#include "mangrove/cli/reports/drawing.h"
 #include "mangrove/cli/reports/rate_text.h"
+#include "mangrove/cli/reports/stage_picture.h"
+#include "mangrove/cli/reports/tile_picture.h"
 #include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
@@ -66,6 +69,80 @@ TEST(PlanPage, TakesWhateverIsInTheFile) {
     }
   }
   EXPECT_FALSE(job::read_json<PlanReport>(json{{"stages", 1}}).ok());
+}
+
+TilePlanReport tile_plan() {
+  TilePlanReport report;
+  report.model = "resnet-<18>";
+  report.objective = "latency";
+  report.batch = 1;
+  report.latency = 0.3;
+  report.samples_per_s = 4;
+  report.teams.push_back({.source = "pi-0",
+                          .latency = 0.3,
+                          .period = 0.25,
+                          .work = 1.25,
+                          .sent_bytes = 5000,
+                          .limited_by = "computing on pi-0",
+                          .uses = {{"pi-0", 40'000'000}, {"pi-<1>", 30'000'000}},
+                          .blocks = {}});
+  std::vector<TilePlanReport::Block>& blocks = report.teams.front().blocks;
+  blocks.push_back({"conv1", "relu", 2, {{"pi-0", {0, 0, 60, 112}, 0.1}, {"pi-<1>", {60, 0, 112, 112}, 0.09}}});
+  blocks.push_back({"fc", "fc", 1, {{"pi-0", {}, 1e-7}}});
+  report.comparison.push_back({.name = "one board", .why_not = "no <memory>", .limited_by = {}, .why_it_lost = {}});
+  report.comparison.push_back(
+      {.name = "auto", .why_not = {}, .devices = 2, .latency = 0.3, .limited_by = {}, .why_it_lost = {}});
+  report.devices = {{"pi-0", 700'000'000, 12.5e6, 0.0002}, {"pi-9", 0, 0, 0}};
+  report.ways = {{{"pi-0", "pi-9"}, 1.25e6, 0.05}};
+  return report;
+}
+
+TEST(PlanPage, ShowsTilesDevicesAndOtherPlans) {
+  const std::string page = plan_page(tile_plan());
+  EXPECT_EQ(problem_of(page), "");
+  for (const char* text :
+       {"A plan in tiles for resnet-&lt;18&gt;", "<dd>300 ms</dd>", "conv1 ... relu (2)", "60 - 111", "90 ms predicted",
+        "1.25 times the whole network's work", "5.00 kB", "team 1", "not used", "100 Mbit/s", "no &lt;memory&gt;"})
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  EXPECT_EQ(page.find("a micro-batch</th>"), std::string::npos) << "nothing has run";
+}
+
+TEST(PlanPage, TakesWhateverIsInTheFileOfTiles) {
+  const json right = job::json_of(tile_plan());
+  ASSERT_TRUE(job::read_json<TilePlanReport>(right).ok());
+  EXPECT_FALSE(job::read_json<PlanReport>(right).ok());
+  json other = right;
+  for (const json& region : {json::array({5, 5, 1, 1}), json::array({1}), json::array({0, 0, 1'000'000'000'000, 1})}) {
+    other["teams"][0]["blocks"][0]["tiles"][0]["region"] = region;
+    const auto report = job::read_json<TilePlanReport>(other);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(problem_of(plan_page(*report)), "");
+    EXPECT_EQ(problem_of(svg_file("", tile_drawings(report->teams))), "");
+  }
+  other["teams"] = json::array();
+  EXPECT_EQ(problem_of(plan_page(*job::read_json<TilePlanReport>(other))), "");
+}
+
+std::size_t count_of(const std::string& what, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(SvgFile, StandsAlone) {
+  const std::string tiles = svg_file("a <plan>", tile_drawings(tile_plan().teams));
+  EXPECT_EQ(problem_of(tiles), "");
+  EXPECT_EQ(count_of("<rect", tiles), 3u);
+  const std::string stages = svg_file("a <plan>", {stage_drawing(plan().plan.stages)});
+  EXPECT_EQ(problem_of(stages), "");
+  EXPECT_EQ(count_of("<rect class=\"box", stages), 6u);
+  for (const std::string& file : {tiles, stages}) {
+    EXPECT_TRUE(file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"")) << file.substr(0, 100);
+    EXPECT_NE(file.find("<title>a &lt;plan&gt;</title>"), std::string::npos);
+    EXPECT_EQ(file.find("var("), std::string::npos) << "few programs but browsers know these";
+    EXPECT_EQ(file.find('$'), std::string::npos) << "a colour has no value";
+    EXPECT_EQ(count_of("<svg", file), 1u);
+  }
 }
 
 TEST(BoxPicture, CutsWhatIsTooWide) {
