@@ -29,6 +29,7 @@ RUNS = [
     ["bench", "--seconds", "4", "--output", "bench.json"],
     ["profile", "lenet", "--output", "lenet.yaml"],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml")],
+    ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml"), "--tiles"],
     ["sim", str(WORLDS / "boards.yaml"), str(WORLDS / "job.yaml"), "--limit", "256", "--run-dir", "sim"],
     ["model", "list"],
     ["model", "show", "lenet", "--train"],
