@@ -43,8 +43,8 @@ struct TilePlan {
                               // device's blocks, which are all ready to compute, its weights, the values of its tile
                               // that are needed at the same time, once more its input, as it is received, and the
                               // source's whole input
-  std::string limiting;  // what takes most of the latency: "computing on n1", "the way from n1 to n2"; for the
-                         // throughput what takes the period: also "the link of n1"
+  std::string limiting;       // what takes most of the latency: "computing on n1", "the way from n1 to n2"; for the
+                              // throughput what takes the period: also "the link of n1"
 
   std::vector<std::size_t> devices() const;  // of the team, ascending
 };

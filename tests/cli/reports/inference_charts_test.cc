@@ -125,18 +125,17 @@ TEST(InferenceCharts, OfTilesShowEachBlockAndWhoHasWhichTile) {
   team.source = "pi-1";
   team.work = 1.25;
   team.sent_bytes = 2304;
-  team.blocks = {
-      {.first = "conv1",
-       .last = "pool1",
-       .operators = 3,
-       .tiles = {{"pi-1", {0, 0, 9, 28}, 0.002, 0.0025}, {"pi-<2>", {9, 0, 28, 28}, 0.004, 0.0045}}},
-      {.first = "fc1", .last = "fc1", .operators = 1, .tiles = {{"pi-1", {}, 0.001, 0.001}}}};
+  team.blocks = {{.first = "conv1",
+                  .last = "pool1",
+                  .operators = 3,
+                  .tiles = {{"pi-1", {0, 0, 9, 28}, 0.002, 0.0025}, {"pi-<2>", {9, 0, 28, 28}, 0.004, 0.0045}}},
+                 {.first = "fc1", .last = "fc1", .operators = 1, .tiles = {{"pi-1", {}, 0.001, 0.001}}}};
   tiles.predicted_latency = 0.0125;
   const InferOutcome result{.all = {}, .tiles = tiles};
   const std::string html = inference_figures(result) + inference_sections({}, result);
   EXPECT_EQ(problem_of(html), "");
-  for (const char* text : {"The network in tiles", "block 1", "block 2", "conv1 ... pool1 (3)", "pi-&lt;2&gt;", "9 - 27",
-                           "0 - 8", "<td>all</td>", "4.5 ms", "12.5 ms", "2.30 kB"})
+  for (const char* text : {"The network in tiles", "block 1", "block 2", "conv1 ... pool1 (3)", "pi-&lt;2&gt;",
+                           "9 - 27", "0 - 8", "<td>all</td>", "4.5 ms", "12.5 ms", "2.30 kB"})
     EXPECT_TRUE(has(html, text)) << text;
 }
 
