@@ -171,7 +171,8 @@ TEST(TilesFaults, IfNobodyIsToBlameOneNodeGetsAll) {
   expect_exact(outcome, kTilesSamples, "lost pieces");
   EXPECT_FALSE(outcome.has_event(R"("event":"node_left_out")"));
   EXPECT_TRUE(outcome.has_event(R"("why":"overdue")"));
-  for (const json& block : result_of_run(outcome)["teams"][0]["blocks"]) EXPECT_EQ(block["tiles"].size(), 1u);
+  const json result = result_of_run(outcome);
+  for (const json& block : result["teams"][0]["blocks"]) EXPECT_EQ(block["tiles"].size(), 1u);
 }
 
 TEST(TilesFaults, IfNothingEverComesBackTheJobEnds) {
@@ -203,7 +204,8 @@ TEST(Tiles, OfANetworkWithoutMapsAreOneNodesWork) {
   job.set_strategy("tiles");
   const RoleWorld::Outcome outcome = infer(job, 3);
   expect_exact(outcome, kTilesSamples, "mlp");
-  for (const json& block : result_of_run(outcome)["teams"][0]["blocks"]) EXPECT_EQ(block["tiles"].size(), 1u);
+  const json result = result_of_run(outcome);
+  for (const json& block : result["teams"][0]["blocks"]) EXPECT_EQ(block["tiles"].size(), 1u);
 }
 
 TEST(TilesFaults, GarbageBetweenNodesIsIgnored) {
