@@ -4,11 +4,15 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {
+
+constexpr std::size_t kMostSettings = 1'000'000;  // of all sections of a file
 
 int line_of(const YAML::Node& node) {
   return node.Mark().line + 1;
@@ -22,11 +26,11 @@ Result<ConfigFile::Setting> read_setting(const std::string& file, const YAML::No
 }
 
 Status check_repeated(const std::string& file, const std::vector<ConfigFile::Setting>& settings) {
-  for (std::size_t i = 0; i < settings.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (settings[i].key == settings[j].key)
-        return make_error(Code::invalid_argument, fmt::format("{}:{}: key '{}' is given twice, first in line {}", file,
-                                                              settings[i].line, settings[i].key, settings[j].line));
+  std::map<std::string_view, int> lines;  // by key
+  for (const ConfigFile::Setting& setting : settings)
+    if (const auto [first, is_new] = lines.emplace(setting.key, setting.line); !is_new)
+      return make_error(Code::invalid_argument, fmt::format("{}:{}: key '{}' is given twice, first in line {}", file,
+                                                            setting.line, setting.key, first->second));
   return {};
 }
 
@@ -39,10 +43,9 @@ Status ConfigFile::add_section(const Kind& kind, Section section) {
     return make_error(Code::invalid_argument, fmt::format("{}: unknown section '{}'{}", where(section.line),
                                                           section.name, suggestion(section.name, kind.sections)));
   MG_RETURN_IF_ERROR(check_repeated(path_.string(), section.settings));
-  for (const Section& other : sections_)
-    if (other.name == section.name)
-      return make_error(Code::invalid_argument,
-                        fmt::format("{}: section '{}' is given twice", where(section.line), section.name));
+  if (!names_.insert(section.name).second)
+    return make_error(Code::invalid_argument,
+                      fmt::format("{}: section '{}' is given twice", where(section.line), section.name));
   sections_.push_back(std::move(section));
   return {};
 }
@@ -55,6 +58,7 @@ Result<ConfigFile> ConfigFile::load(const fs::path& path, const Kind& kind) {
 Result<ConfigFile> ConfigFile::parse(const std::string& text, const fs::path& path, const Kind& kind) {
   ConfigFile file;
   file.path_ = path;
+  std::size_t settings = 0;
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap())
@@ -71,6 +75,9 @@ Result<ConfigFile> ConfigFile::parse(const std::string& text, const fs::path& pa
         return make_error(Code::invalid_argument,
                           fmt::format("{}: section '{}' needs keys", file.where(section.line), section.name));
       for (const auto& inner : entry.second) {
+        if (++settings > kMostSettings)  // a section can stand in many places, by an alias
+          return make_error(Code::invalid_argument,
+                            fmt::format("{}: more than {} keys", file.where(section.line), format_count(kMostSettings)));
         MG_TRY(Setting setting, read_setting(path.string(), inner.first, inner.second));
         section.settings.push_back(std::move(setting));
       }

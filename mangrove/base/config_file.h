@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class ConfigFile {
   };
 
   /// errors: not_found; invalid_argument (not YAML, unknown section, no section, a value that is not a scalar, a key
-  /// given twice; names file and line).
+  /// given twice, more than a million keys; names file and line).
   static Result<ConfigFile> load(const fs::path& path, const Kind& kind);
   /// The same of what was read there already. errors: invalid_argument.
   static Result<ConfigFile> parse(const std::string& text, const fs::path& path, const Kind& kind);
@@ -53,6 +54,7 @@ class ConfigFile {
   fs::path path_;
   std::vector<Setting> common_;
   std::vector<Section> sections_;
+  std::set<std::string> names_;  // of sections_
 };
 
 /// Sets `keys` from a YAML file of "key: value", without sections. lists: keys that take several values, "key: [a, b]",

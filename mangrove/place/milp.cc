@@ -1,0 +1,139 @@
+#include "mangrove/place/milp.h"
+
+#include <CbcEventHandler.hpp>
+#include <CbcModel.hpp>
+#include <CbcSolver.hpp>
+#include <ClpEventHandler.hpp>
+#include <ClpSimplex.hpp>
+#include <CoinPackedMatrix.hpp>
+#include <OsiClpSolverInterface.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <string>
+
+namespace mangrove::place {
+namespace {
+
+thread_local const std::stop_token* current_stop = nullptr;  // CBC's callbacks have no place for it
+
+bool must_stop() {
+  return current_stop != nullptr && current_stop->stop_requested();
+}
+
+/// Between the nodes of the search tree.
+class NodeStop final : public CbcEventHandler {
+ public:
+  CbcAction event(CbcEvent) override { return must_stop() ? stop : noAction; }
+  CbcEventHandler* clone() const override { return new NodeStop(*this); }
+};
+
+/// Between the steps of the simplex method.
+class StepStop final : public ClpEventHandler {
+ public:
+  int event(Event which) override { return which == endOfIteration && must_stop() ? 5 : -1; }
+  ClpEventHandler* clone() const override { return new StepStop(*this); }
+};
+
+/// Between the phases.
+int after_phase(CbcModel*, int) {
+  return must_stop() ? 1 : 0;
+}
+
+std::mutex cbc_mutex;
+
+}  // namespace
+
+int Milp::add_column(double low, double high, double cost, bool is_whole) {
+  columns_.push_back({low, high, cost, is_whole});
+  return columns() - 1;
+}
+
+void Milp::add_row(Terms terms, double low, double high) {
+  std::ranges::sort(terms, {}, &std::pair<int, double>::first);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (kept > 0 && terms[kept - 1].first == terms[i].first)
+      terms[kept - 1].second += terms[i].second;
+    else
+      terms[kept++] = terms[i];
+  terms.resize(kept);
+  std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+  entries_ += terms.size();
+  rows_.push_back({std::move(terms), low, high});
+}
+
+Milp::Solution Milp::solve(const std::vector<double>& start, const Limits& limits) const {
+  const std::lock_guard lock(cbc_mutex);
+  OsiClpSolverInterface solver;
+  solver.messageHandler()->setLogLevel(0);
+  solver.getModelPtr()->setLogLevel(0);
+  const auto bound_of = [](double bound) { return std::isinf(bound) ? std::copysign(COIN_DBL_MAX, bound) : bound; };
+  {
+    std::vector<double> low, high, cost, row_low, row_high, factors;
+    for (const Column& column : columns_) {
+      low.push_back(bound_of(column.low));
+      high.push_back(bound_of(column.high));
+      cost.push_back(column.cost);
+    }
+    std::vector<int> rows, in_columns;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      row_low.push_back(bound_of(rows_[r].low));
+      row_high.push_back(bound_of(rows_[r].high));
+      for (const auto& [column, factor] : rows_[r].terms) {
+        rows.push_back(static_cast<int>(r));
+        in_columns.push_back(column);
+        factors.push_back(factor);
+      }
+    }
+    CoinPackedMatrix matrix(/*colordered=*/true, rows.data(), in_columns.data(), factors.data(),
+                            static_cast<CoinBigIndex>(factors.size()));
+    matrix.setDimensions(static_cast<int>(rows_.size()), columns());
+    solver.loadProblem(matrix, low.data(), high.data(), cost.data(), row_low.data(), row_high.data());
+  }
+  std::vector<std::pair<std::string, double>> named_start;
+  for (int c = 0; c < columns(); ++c) {
+    const Column& column = columns_[static_cast<std::size_t>(c)];
+    if (column.is_whole) solver.setInteger(c);
+    if (start.empty()) continue;
+    std::string name = fmt::format("c{}", c);
+    solver.setColName(c, name);
+    named_start.emplace_back(std::move(name), start[static_cast<std::size_t>(c)]);
+  }
+  StepStop step_stop;
+  solver.getModelPtr()->passInEventHandler(&step_stop);
+
+  CbcModel model(solver);
+  CbcSolverUsefulData data;
+  data.noPrinting_ = true;
+  data.useSignalHandler_ = false;  // signals are the program's
+  CbcMain0(model, data);
+  model.setLogLevel(0);
+  NodeStop node_stop;
+  model.passInEventHandler(&node_stop);
+  if (!start.empty()) model.setMIPStart(named_start);
+  const std::string seconds = fmt::format("{}", std::max(0.01, limits.time));
+  const char* arguments[] = {"mangrove", "-log",  "0",     "-timeMode", "elapsed", "-seconds", seconds.c_str(),
+                             "-ratioGap", "1e-9", "-solve", "-quit"};
+  current_stop = &limits.stop;
+  CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, after_phase, data);
+  current_stop = nullptr;
+
+  Solution solution;
+  solution.nodes = model.getNodeCount();
+  if (model.bestSolution() != nullptr) {
+    solution.values.assign(model.bestSolution(), model.bestSolution() + columns());
+    solution.objective = model.getObjValue();
+    solution.outcome = model.isProvenOptimal() ? Outcome::optimal : Outcome::feasible;
+    solution.bound = solution.outcome == Outcome::optimal ? solution.objective : model.getBestPossibleObjValue();
+  } else if (!must_stop() && (model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible())) {
+    solution.outcome = Outcome::infeasible;
+  } else {
+    solution.bound = model.getBestPossibleObjValue();
+  }
+  return solution;
+}
+
+}  // namespace mangrove::place

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/units.h"
+
+namespace mangrove::place {
+
+/// A mixed-integer linear program: least sum of costs, within rows. It is solved with CBC of COIN-OR.
+class Milp {
+ public:
+  using Terms = std::vector<std::pair<int, double>>;  // column, factor
+
+  /// Returns the number of the column.
+  int add_column(double low, double high, double cost, bool is_whole);
+  /// low <= sum of terms <= high. Terms of one column are added up.
+  void add_row(Terms terms, double low, double high);
+
+  int columns() const { return static_cast<int>(columns_.size()); }
+  std::size_t entries() const { return entries_; }
+
+  enum class Outcome { optimal, feasible, infeasible, unknown };
+  struct Solution {
+    Outcome outcome = Outcome::unknown;
+    std::vector<double> values;  // by column; none unless optimal or feasible
+    double objective = 0;
+    double bound = 0;  // no solution has a lower objective
+    int nodes = 0;     // of the search tree
+  };
+  struct Limits {
+    Seconds time = 60;
+    std::stop_token stop;
+  };
+  /// start: a solution to begin with, one value a column; empty: none is known. The result is never worse.
+  /// threads: any, but solutions are found one after the other, since CBC has global state.
+  Solution solve(const std::vector<double>& start, const Limits& limits) const;
+
+ private:
+  struct Column {
+    double low, high, cost;
+    bool is_whole;
+  };
+  struct Row {
+    Terms terms;
+    double low, high;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace mangrove::place

@@ -1,0 +1,51 @@
+#include "mangrove/place/milp.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace mangrove::place {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+/// Most value within a weight: as a minimum of its negative.
+Milp knapsack() {
+  Milp milp;
+  const std::vector<std::pair<double, double>> things = {{10, 5}, {13, 7}, {7, 3}, {4, 2}, {9, 6}};
+  Milp::Terms weights;
+  for (const auto& [value, weight] : things) weights.emplace_back(milp.add_column(0, 1, -value, true), weight);
+  milp.add_row(weights, -kNoLimit, 12);
+  return milp;
+}
+
+TEST(Milp, FindsTheBestAndProvesIt) {
+  ::testing::internal::CaptureStdout();
+  const Milp::Solution solution = knapsack().solve({}, {.time = 10, .stop = {}});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  ASSERT_EQ(solution.outcome, Milp::Outcome::optimal);
+  EXPECT_NEAR(solution.objective, -24, 1e-6);  // 13 + 7 + 4
+  EXPECT_NEAR(solution.bound, -24, 1e-6);
+}
+
+TEST(Milp, BeginsWithASolution) {
+  ::testing::internal::CaptureStdout();
+  const Milp::Solution solution = knapsack().solve({1, 0, 1, 1, 0}, {.time = 10, .stop = {}});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  ASSERT_EQ(solution.outcome, Milp::Outcome::optimal);
+  EXPECT_NEAR(solution.objective, -24, 1e-6);
+}
+
+TEST(Milp, SaysWhatCannotBe) {
+  Milp milp;
+  const int x = milp.add_column(0, 1, 1, true), y = milp.add_column(0, 1, 1, true);
+  milp.add_row({{x, 1}, {y, 1}}, 3, kNoLimit);
+  EXPECT_EQ(milp.solve({}, {.time = 10, .stop = {}}).outcome, Milp::Outcome::infeasible);
+  Milp halves;
+  const int h = halves.add_column(0, 1, 1, true);
+  halves.add_row({{h, 2}}, 1, 1);
+  EXPECT_EQ(halves.solve({}, {.time = 10, .stop = {}}).outcome, Milp::Outcome::infeasible);
+}
+
+}  // namespace
+}  // namespace mangrove::place
