@@ -44,11 +44,20 @@ int after_phase(CbcModel*, int) {
 
 std::mutex cbc_mutex;
 
+std::string column_name(int column) {
+  return fmt::format("c{}", column);
+}
+
 }  // namespace
 
-int Milp::add_column(double low, double high, double cost, bool is_whole) {
-  columns_.push_back({low, high, cost, is_whole});
+int Milp::add_column(double low, double high, bool is_whole) {
+  columns_.push_back({low, high, is_whole});
   return columns() - 1;
+}
+
+void Milp::set_costs(const Terms& costs) {
+  for (Column& column : columns_) column.cost = 0;
+  for (const auto& [column, cost] : costs) columns_[static_cast<std::size_t>(column)].cost += cost;
 }
 
 void Milp::add_row(Terms terms, double low, double high) {
@@ -65,7 +74,7 @@ void Milp::add_row(Terms terms, double low, double high) {
   rows_.push_back({std::move(terms), low, high});
 }
 
-Milp::Solution Milp::solve(const std::vector<double>& start, const Limits& limits) const {
+Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   const std::lock_guard lock(cbc_mutex);
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
@@ -95,13 +104,10 @@ Milp::Solution Milp::solve(const std::vector<double>& start, const Limits& limit
   }
   std::vector<std::pair<std::string, double>> named_start;
   for (int c = 0; c < columns(); ++c) {
-    const Column& column = columns_[static_cast<std::size_t>(c)];
-    if (column.is_whole) solver.setInteger(c);
-    if (start.empty()) continue;
-    std::string name = fmt::format("c{}", c);
-    solver.setColName(c, name);
-    named_start.emplace_back(std::move(name), start[static_cast<std::size_t>(c)]);
+    if (columns_[static_cast<std::size_t>(c)].is_whole) solver.setInteger(c);
+    if (!start.empty()) solver.setColName(c, column_name(c));
   }
+  for (const auto& [column, value] : start) named_start.emplace_back(column_name(column), value);
   StepStop step_stop;
   solver.getModelPtr()->passInEventHandler(&step_stop);
 

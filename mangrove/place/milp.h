@@ -14,7 +14,9 @@ class Milp {
   using Terms = std::vector<std::pair<int, double>>;  // column, factor
 
   /// Returns the number of the column.
-  int add_column(double low, double high, double cost, bool is_whole);
+  int add_column(double low, double high, bool is_whole);
+  /// The sum that is to be least. Terms of one column are added up.
+  void set_costs(const Terms& costs);
   /// low <= sum of terms <= high. Terms of one column are added up.
   void add_row(Terms terms, double low, double high);
 
@@ -33,14 +35,15 @@ class Milp {
     Seconds time = 60;
     std::stop_token stop;
   };
-  /// start: a solution to begin with, one value a column; empty: none is known. The result is never worse.
+  /// start: values of a solution to begin with, for columns of whole numbers at least; empty: none is known.
   /// threads: any, but solutions are found one after the other, since CBC has global state.
-  Solution solve(const std::vector<double>& start, const Limits& limits) const;
+  Solution solve(const Terms& start, const Limits& limits) const;
 
  private:
   struct Column {
-    double low, high, cost;
+    double low, high;
     bool is_whole;
+    double cost = 0;
   };
   struct Row {
     Terms terms;

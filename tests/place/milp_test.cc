@@ -13,8 +13,13 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 Milp knapsack() {
   Milp milp;
   const std::vector<std::pair<double, double>> things = {{10, 5}, {13, 7}, {7, 3}, {4, 2}, {9, 6}};
-  Milp::Terms weights;
-  for (const auto& [value, weight] : things) weights.emplace_back(milp.add_column(0, 1, -value, true), weight);
+  Milp::Terms weights, costs;
+  for (const auto& [value, weight] : things) {
+    const int column = milp.add_column(0, 1, true);
+    weights.emplace_back(column, weight);
+    costs.emplace_back(column, -value);
+  }
+  milp.set_costs(costs);
   milp.add_row(weights, -kNoLimit, 12);
   return milp;
 }
@@ -30,7 +35,7 @@ TEST(Milp, FindsTheBestAndProvesIt) {
 
 TEST(Milp, BeginsWithASolution) {
   ::testing::internal::CaptureStdout();
-  const Milp::Solution solution = knapsack().solve({1, 0, 1, 1, 0}, {.time = 10, .stop = {}});
+  const Milp::Solution solution = knapsack().solve({{0, 1}, {1, 0}, {2, 1}, {3, 1}, {4, 0}}, {.time = 10, .stop = {}});
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
   ASSERT_EQ(solution.outcome, Milp::Outcome::optimal);
   EXPECT_NEAR(solution.objective, -24, 1e-6);
@@ -38,11 +43,11 @@ TEST(Milp, BeginsWithASolution) {
 
 TEST(Milp, SaysWhatCannotBe) {
   Milp milp;
-  const int x = milp.add_column(0, 1, 1, true), y = milp.add_column(0, 1, 1, true);
+  const int x = milp.add_column(0, 1, true), y = milp.add_column(0, 1, true);
   milp.add_row({{x, 1}, {y, 1}}, 3, kNoLimit);
   EXPECT_EQ(milp.solve({}, {.time = 10, .stop = {}}).outcome, Milp::Outcome::infeasible);
   Milp halves;
-  const int h = halves.add_column(0, 1, 1, true);
+  const int h = halves.add_column(0, 1, true);
   halves.add_row({{h, 2}}, 1, 1);
   EXPECT_EQ(halves.solve({}, {.time = 10, .stop = {}}).outcome, Milp::Outcome::infeasible);
 }

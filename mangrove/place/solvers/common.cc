@@ -1,0 +1,110 @@
+#include "mangrove/place/solvers/common.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "mangrove/place/choices.h"
+
+namespace mangrove::place {
+namespace {
+
+enum class Resource { cores, accelerator, memory };
+
+/// The share of a device's resource that a part takes there.
+double share_of(const Problem& problem, std::size_t part, std::uint32_t d, Resource resource) {
+  const Device& device = problem.scenario().devices[d];
+  if (resource == Resource::memory)
+    return device.memory > 0 ? static_cast<double>(problem.task(part).memory) / static_cast<double>(device.memory) : 0;
+  if (problem.is_accelerated(part, d) != (resource == Resource::accelerator)) return 0;
+  return problem.load(part, d) / device.utilisation;
+}
+
+struct Least {
+  double cost = 0, energy = 0;
+};
+
+/// What parts cost at least, if each pays for its share of one resource: all shares of a device come to 1 at most.
+/// used: devices that are paid for already.
+Least least_by(const Problem& problem, const std::set<std::uint32_t>& used, Resource resource) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  Least sum;
+  for (std::size_t p = 0; p < problem.parts().size(); ++p) {
+    Least least{kNever, kNever};
+    for (const std::uint32_t d : *problem.parts()[p].candidates) {
+      const Device& device = problem.scenario().devices[d];
+      const double share = used.contains(d) ? 0 : std::min(1.0, share_of(problem, p, d, resource));
+      const double busy =
+          problem.load(p, d) * (problem.is_accelerated(p, d) ? device.accelerator_watts : device.watts);
+      least.cost = std::min(least.cost, share * device.price);
+      least.energy = std::min(least.energy, share * device.idle_watts + busy);
+    }
+    sum.cost += least.cost;
+    sum.energy += least.energy;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Solution solution_of(const Problem& problem, const Objective& objective, Placement placement) {
+  Solution solution;
+  const Evaluation evaluation = evaluate(problem, placement);
+  solution.bound = simple_bound(problem, objective);
+  if (evaluation.is_feasible()) {
+    solution.outcome = Solution::Outcome::feasible;
+    solution.placement = std::move(placement);
+    return solution;
+  }
+  const Violation& worst = *std::ranges::max_element(evaluation.violations, {}, &Violation::by);
+  solution.why = fmt::format("the best that was found does not keep all constraints: {}", worst.what);
+  return solution;
+}
+
+double simple_bound(const Problem& problem, const Objective& objective) {
+  Measures least;
+  std::set<std::uint32_t> used;  // in any case
+  for (std::size_t p = 0; p < problem.parts().size(); ++p)
+    if (problem.parts()[p].candidates->size() == 1) used.insert(problem.parts()[p].candidates->front());
+  for (const std::uint32_t d : used) {
+    least.cost += problem.scenario().devices[d].price;
+    least.energy += problem.scenario().devices[d].idle_watts;
+  }
+  least.devices = static_cast<double>(std::max<std::size_t>(used.size(), 1));
+  Least most;
+  for (const Resource resource : {Resource::cores, Resource::accelerator, Resource::memory}) {
+    const Least parts = least_by(problem, used, resource);
+    most = {std::max(most.cost, parts.cost), std::max(most.energy, parts.energy)};
+  }
+  least.cost += most.cost;
+  least.energy += most.energy;
+  std::vector<Seconds> times;
+  for (std::size_t p = 0; p < problem.parts().size(); ++p) {
+    Seconds& time = times.emplace_back(std::numeric_limits<double>::infinity());
+    for (const std::uint32_t d : *problem.parts()[p].candidates) time = std::min(time, problem.time(p, d));
+  }
+  for (std::size_t s = 0; s < problem.scenario().services.size(); ++s) {
+    const Problem::ServiceGraph& graph = problem.graph(s);
+    const Service& service = problem.scenario().services[s];
+    std::vector<Seconds> mean(service.tasks.size(), 0), worst(mean);
+    Seconds mean_of_service = 0;
+    for (const std::size_t t : graph.order) {
+      for (const std::size_t f : graph.inputs[t]) {
+        const std::size_t from = service.flows[f].from;
+        worst[t] = std::max(worst[t], worst[from]);
+        mean[t] = service.tasks[t].wait == Wait::any ? mean[t] + graph.rates.flow_weights[f] * mean[from]
+                                                     : std::max(mean[t], mean[from]);
+      }
+      worst[t] += times[graph.parts.front()[t]];
+      mean[t] += times[graph.parts.front()[t]];
+      mean_of_service += graph.rates.sink_weights[t] * mean[t];
+      if (graph.rates.sink_weights[t] > 0) least.worst_latency = std::max(least.worst_latency, worst[t]);
+    }
+    least.latency += mean_of_service / static_cast<double>(problem.scenario().services.size());
+  }
+  return value_of(objective.levels.front(), least);
+}
+
+}  // namespace mangrove::place

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "mangrove/place/evaluation.h"
+#include "mangrove/place/solver.h"
+#include "mangrove/place/state.h"
+
+namespace mangrove::place {
+
+/// A placement, and how good it is: first by what it exceeds, then by the objective.
+struct Rated {
+  double excess = std::numeric_limits<double>::infinity();
+  std::vector<double> values;
+
+  static Rated of(const State& state) { return {state.excess(), state.values()}; }
+  bool is_better_than(const Rated& other) const {
+    if (excess != other.excess) return excess < other.excess;
+    return is_better(values, other.values);
+  }
+};
+
+/// What a heuristic says of the placement that it has come to: evaluate() decides whether it is feasible.
+Solution solution_of(const Problem& problem, const Objective& objective, Placement placement);
+
+/// A number that no placement is below, at the first level of the objective: each part alone on the device that is best
+/// for it, without ways, and what is used is paid by its share.
+double simple_bound(const Problem& problem, const Objective& objective);
+
+/// Puts all parts one by one, by the solvers of these names.
+void put_greedily(const Problem& problem, State& state);
+void put_by_finish_times(const Problem& problem, State& state);
+
+/// Changes the placement of a state for the better until the clock or `stop` ends it, or nothing helps any more.
+/// effort: times the usual number of steps.
+void improve(const Problem& problem, const SolveOptions& options, double effort, State& state);
+
+}  // namespace mangrove::place
