@@ -9,6 +9,7 @@
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
+#include "mangrove/place/solver.h"
 #include "mangrove/train/strategy.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -49,6 +50,8 @@ constexpr Choices kChoices[] = {
     {"", "--schedule", [] { return names_of(learn::schedules()); }},
     {"", "--loss", [] { return names_of(learn::losses()); }},
     {"", "--scheduler", [] { return names_of(infer::schedulers()); }},
+    {"place", "--solver", [] { return names_of(place::solvers()); }},
+    {"place", "--objective", [] { return names_of(place::measures()); }},
     {"", "--policy", [] { return names_of(infer::fault_policies()); }},
     {"pack", "--compress",
      [] {

@@ -443,9 +443,11 @@ PlacementMilp::Result PlacementMilp::solve(std::size_t level, double scale, cons
         if (spot.column != kOne) start_values.emplace_back(spot.column, spot.device == start[p] ? 1 : 0);
     for (const auto& [device, column] : used_) start_values.emplace_back(column, on.contains(device) ? 1 : 0);
   }
-  const Milp::Solution solution = milp_.solve(start_values, limits);
+  Milp::Solution solution{Milp::Outcome::optimal, {}, 0, 0, 0};
+  const bool is_all_fixed = milp_.columns() == 0;
+  if (!is_all_fixed) solution = milp_.solve(start_values, limits);
   Result result{solution.outcome, {}, solution.bound / factor + sum.number, solution.nodes};
-  if (solution.values.empty()) return result;
+  if (solution.values.empty() && !is_all_fixed) return result;
   for (const std::vector<Spot>& spots : spots_) {
     const auto value = [&](const Spot& spot) {
       return spot.column == kOne ? 1.0 : solution.values[static_cast<std::size_t>(spot.column)];

@@ -14,7 +14,7 @@ class Maker {
   explicit Maker(std::uint64_t seed) : random_(seed) {}
 
   Scenario make() {
-    const std::size_t devices = 2 + random_.below(3);
+    const std::size_t devices = 3 + random_.below(2);
     for (std::size_t d = 0; d < devices; ++d) add_device(d);
     for (std::size_t a = 0; a < devices; ++a)
       for (std::size_t b = a + 1; b < devices; ++b)
@@ -35,7 +35,7 @@ class Maker {
     device.kind = one_in(2) ? "fast" : "slow";
     device.flops = random_.uniform(1e9, 1e10);
     device.cores = one_in(2) ? 1 : 2;
-    device.memory = one_in(3) ? 0 : static_cast<Bytes>(random_.uniform(1e8, 6e8));
+    device.memory = one_in(3) ? 0 : static_cast<Bytes>(random_.uniform(2e8, 9e8));
     device.utilisation = random_.uniform(0.5, 1);
     device.idle_watts = random_.uniform(1, 20);
     device.watts = random_.uniform(1, 50);
@@ -58,20 +58,20 @@ class Maker {
   void add_service(std::size_t number) {
     Service& service = made_.services.emplace_back();
     service.name = fmt::format("s{}", number);
-    service.rate = random_.uniform(1, 12);
-    if (one_in(2)) service.deadline = random_.uniform(0.1, 1);
-    if (one_in(3)) service.failures = 1;
+    service.rate = random_.uniform(0.5, 8);
+    if (one_in(2)) service.deadline = random_.uniform(0.15, 1.5);
+    if (one_in(5)) service.failures = 1;
     const std::size_t tasks = 2 + random_.below(service.failures > 0 ? 2 : 3);
     for (std::size_t t = 0; t < tasks; ++t) {
       Task& task = service.tasks.emplace_back();
       task.name = fmt::format("t{}", t);
       task.operations = random_.uniform(1e7, 5e8);
       task.memory = static_cast<Bytes>(random_.uniform(1e7, 2e8));
-      if (one_in(5)) task.needs = "gpu";
-      if (one_in(6)) task.trust = 1;
-      if (one_in(8)) task.zones = {"town"};
+      if (one_in(7)) task.needs = "gpu";
+      if (one_in(9)) task.trust = 1;
+      if (one_in(12)) task.zones = {"town"};
       if (one_in(6)) task.licence = "codec";
-      if (one_in(5)) task.apart = "alone";
+      if (one_in(7)) task.apart = "alone";
       if (one_in(8)) task.times = {{"fast", 0.01}, {"slow", 0.05}};
       if (one_in(2)) task.wait = Wait::any;
       if (t == 0) task.device = random_.below(made_.devices.size());

@@ -33,7 +33,7 @@ const SolverRow& solver(std::string_view name) {
 
 TEST(Solvers, ExactFindsWhatTryingAllFinds) {
   std::size_t solved = 0, impossible = 0;
-  for (std::uint64_t seed = 1; seed <= 240; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const Problem problem(small_scenario(seed));
     const SolveOptions options = options_of(kObjectives[seed % std::size(kObjectives)]);
     const Placement best = best_by_trying_all(problem, options.objective);
@@ -78,7 +78,7 @@ TEST(Solvers, HeuristicsKeepConstraintsAndBounds) {
       EXPECT_GE(values_of(options.objective, evaluation.measures)[0], least * (1 - 1e-5)) << row.name << " " << seed;
       EXPECT_LE(*found.bound, least * (1 + 1e-5)) << row.name << " " << seed;
     }
-    EXPECT_GE(solved, row.name == "local_search" ? possible : possible / 4) << row.name;
+    EXPECT_GE(solved, row.name == "local_search" ? possible * 9 / 10 : possible / 4) << row.name;
   }
 }
 

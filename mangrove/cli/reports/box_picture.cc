@@ -141,7 +141,7 @@ std::string chain_picture(const std::string& label, const std::vector<Box>& boxe
   return svg_in_page(chain_drawing(label, boxes));
 }
 
-std::string bus_picture(const std::string& label, const std::string& bus, const std::vector<Box>& boxes) {
+Drawing bus_drawing(const std::string& label, const std::string& bus, const std::vector<Box>& boxes) {
   const Grid grid(boxes.size(), 5, 16);
   constexpr double kBusRoom = 26;
   std::string svg;
@@ -166,7 +166,11 @@ std::string bus_picture(const std::string& label, const std::string& bus, const 
     }
     top = y + drop + height + (last < boxes.size() ? 12 : 0);
   }
-  return svg_in_page(drawing_of(label, top, svg));
+  return drawing_of(label, top, svg);
+}
+
+std::string bus_picture(const std::string& label, const std::string& bus, const std::vector<Box>& boxes) {
+  return svg_in_page(bus_drawing(label, bus, boxes));
 }
 
 std::string share_rows(const std::string& label, const std::vector<ShareRow>& rows) {

@@ -28,6 +28,8 @@ Drawing chain_drawing(const std::string& label, const std::vector<Box>& boxes);
 std::string chain_picture(const std::string& label, const std::vector<Box>& boxes);
 
 /// Boxes that hang on a common line, which has a name.
+Drawing bus_drawing(const std::string& label, const std::string& bus, const std::vector<Box>& boxes);
+/// The same as an <svg>.
 std::string bus_picture(const std::string& label, const std::string& bus, const std::vector<Box>& boxes);
 
 /// A row for each name: a bar as long as its share, and a text behind it.
