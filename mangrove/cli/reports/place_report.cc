@@ -17,7 +17,7 @@ using place::Problem;
 using place::Solution;
 using Outcome = place::Solution::Outcome;
 
-constexpr std::size_t kMostRows = 40;  // of a table
+constexpr std::size_t kMostRows = 20;  // of a table
 
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
@@ -104,7 +104,7 @@ std::string comparison_text(const PlaceReport& report) {
 std::string proof_text(const PlaceReport::Result& result) {
   if (result.outcome == outcome_name(Outcome::optimal)) return "proven to be the best";
   if (!result.gap) return "without a bound";
-  return "at most " + format_percent(*result.gap) + " above the best";
+  return "no placement is better by more than " + format_percent(*result.gap);
 }
 
 }  // namespace

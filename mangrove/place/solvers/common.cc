@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "mangrove/place/choices.h"
+#include "mangrove/place/latency_bound.h"
 
 namespace mangrove::place {
 namespace {
@@ -80,29 +80,15 @@ double simple_bound(const Problem& problem, const Objective& objective) {
   }
   least.cost += most.cost;
   least.energy += most.energy;
-  std::vector<Seconds> times;
-  for (std::size_t p = 0; p < problem.parts().size(); ++p) {
-    Seconds& time = times.emplace_back(std::numeric_limits<double>::infinity());
-    for (const std::uint32_t d : *problem.parts()[p].candidates) time = std::min(time, problem.time(p, d));
-  }
-  for (std::size_t s = 0; s < problem.scenario().services.size(); ++s) {
-    const Problem::ServiceGraph& graph = problem.graph(s);
-    const Service& service = problem.scenario().services[s];
-    std::vector<Seconds> mean(service.tasks.size(), 0), worst(mean);
-    Seconds mean_of_service = 0;
-    for (const std::size_t t : graph.order) {
-      for (const std::size_t f : graph.inputs[t]) {
-        const std::size_t from = service.flows[f].from;
-        worst[t] = std::max(worst[t], worst[from]);
-        mean[t] = service.tasks[t].wait == Wait::any ? mean[t] + graph.rates.flow_weights[f] * mean[from]
-                                                     : std::max(mean[t], mean[from]);
-      }
-      worst[t] += times[graph.parts.front()[t]];
-      mean[t] += times[graph.parts.front()[t]];
-      mean_of_service += graph.rates.sink_weights[t] * mean[t];
-      if (graph.rates.sink_weights[t] > 0) least.worst_latency = std::max(least.worst_latency, worst[t]);
-    }
-    least.latency += mean_of_service / static_cast<double>(problem.scenario().services.size());
+  const bool has_latency = std::ranges::any_of(objective.levels.front(), [](const Objective::Term& term) {
+    return term.measure->value == &Measures::latency || term.measure->value == &Measures::worst_latency;
+  });
+  const std::size_t services = has_latency ? problem.scenario().services.size() : 0;
+  const LatencyBound latencies(problem);
+  for (std::size_t s = 0; s < services; ++s) {
+    const ServiceMeasures service = latencies.least(s);
+    least.worst_latency = std::max(least.worst_latency, service.worst_latency);
+    least.latency += service.mean_latency / static_cast<double>(services);
   }
   return value_of(objective.levels.front(), least);
 }

@@ -6,6 +6,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/random.h"
 #include "mangrove/place/choices.h"
+#include "mangrove/place/latency_bound.h"
 #include "mangrove/place/placement_milp.h"
 #include "mangrove/place/solvers/common.h"
 #include "mangrove/place/solvers/rows.h"
@@ -116,6 +117,8 @@ class Exchange {
 
 Result<Solution> solve_decomposition(const Problem& problem, const SolveOptions& options) {
   if (const std::string why = why_impossible(problem); !why.empty())
+    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
+  if (const std::string why = why_late(problem); !why.empty())
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   const SteadyClock clock;
   const Deadline end = clock.after(options.time_limit);

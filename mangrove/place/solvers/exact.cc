@@ -7,6 +7,7 @@
 #include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/place/choices.h"
+#include "mangrove/place/latency_bound.h"
 #include "mangrove/place/placement_milp.h"
 #include "mangrove/place/solvers/common.h"
 #include "mangrove/place/solvers/rows.h"
@@ -26,6 +27,7 @@ std::vector<std::vector<std::uint32_t>> all_candidates(const Problem& problem) {
 
 /// Which constraint stands in the way: one without which there is a placement.
 std::string explain(const Problem& problem, const std::stop_token& stop) {
+  if (std::string why = why_late(problem); !why.empty()) return why;
   struct Class {
     const char* name;
     LeftOut left_out;

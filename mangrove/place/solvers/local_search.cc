@@ -35,7 +35,7 @@ class Annealing {
   void run(double effort) {
     if (free_.empty()) return;
     const auto steps = static_cast<std::size_t>(
-        effort * std::min(2e6, 4000 + 1500 * static_cast<double>(free_.size())));
+        effort * std::min(1e6, 4000 + 1500 * static_cast<double>(free_.size())));
     const SteadyClock clock;
     const Deadline end = clock.after(options_.time_limit);
     for (std::size_t round = 0; round < kRounds; ++round) {
