@@ -31,6 +31,7 @@ parts="
   learn/optimizer.cc            learn/optimizers/rules.h        a table: its rows
   learn/replica.cc              learn/trainable.h               create() checks the graph
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
+  place/solver.cc               place/solvers/rows.h            a table: its rows
   train/aggregation/aggregation.cc  train/aggregation/rules/rows.h  a table: its rows
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
 "

@@ -108,7 +108,8 @@ std::string why_impossible(const Problem& problem) {
     for (std::size_t d = 0; d < devices.size(); ++d) ++reasons[problem.why_not(p, d)];
     std::string text;
     for (const auto& [reason, count] : reasons)
-      if (std::size(reasons) <= 4 || count == std::ranges::max_element(reasons, {}, [](const auto& r) { return r.second; })->second)
+      if (std::size(reasons) <= 4 ||
+          count == std::ranges::max_element(reasons, {}, [](const auto& r) { return r.second; })->second)
         text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", reason, format_things(count, "device"));
     return fmt::format("{} can be on no device: {}", problem.part_name(p), text);
   }

@@ -36,7 +36,8 @@ class Evaluator {
 
  private:
   void add_violation(std::string what, double by) { made_.violations.push_back({std::move(what), by}); }
-  void check(double value, double limit, const std::string& what, const std::string& text, const std::string& limit_text) {
+  void check(double value, double limit, const std::string& what, const std::string& text,
+             const std::string& limit_text) {
     if (value > limit * (1 + kTolerance))
       add_violation(fmt::format("{}: {}, above {}", what, text, limit_text), value / limit - 1);
   }
@@ -45,7 +46,8 @@ class Evaluator {
   void add_part(std::size_t p) {
     const std::size_t d = placement_[p];
     if (const auto& fit = *problem_.parts()[p].candidates; !std::ranges::binary_search(fit, placement_[p])) {
-      add_violation(fmt::format("{} cannot be on {}: {}", problem_.part_name(p), device_name(d), problem_.why_not(p, d)), 1);
+      add_violation(
+          fmt::format("{} cannot be on {}: {}", problem_.part_name(p), device_name(d), problem_.why_not(p, d)), 1);
       return;
     }
     DeviceLoad& load = made_.devices[d];
@@ -108,7 +110,8 @@ class Evaluator {
       if (!task.licence.empty()) licensed[task.licence].insert(d);
       if (!task.apart.empty()) ++together[{task.apart, d}];
       const std::size_t s = problem_.parts()[p].service;
-      if (scenario_.services[s].failures > 0 && !problem_.is_shared(p)) copies_on[{s, d}].insert(problem_.parts()[p].copy);
+      if (scenario_.services[s].failures > 0 && !problem_.is_shared(p))
+        copies_on[{s, d}].insert(problem_.parts()[p].copy);
     }
     for (const Licence& licence : scenario_.licences) {
       const std::size_t devices = licensed[licence.name].size();

@@ -9,8 +9,8 @@
 
 namespace mangrove::place {
 
-/// How soon services could be done if each had all devices for itself: no placement is faster. An item is taken to go the
-/// fastest way, where routes go that of least delay.
+/// How soon services could be done if each had all devices for itself: no placement is faster. An item is taken to go
+/// the fastest way, where routes go that of least delay.
 class LatencyBound {
  public:
   explicit LatencyBound(const Problem& problem);

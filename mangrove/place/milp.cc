@@ -1,5 +1,7 @@
 #include "mangrove/place/milp.h"
 
+#include <fmt/format.h>
+
 #include <CbcEventHandler.hpp>
 #include <CbcModel.hpp>
 #include <CbcSolver.hpp>
@@ -7,8 +9,6 @@
 #include <ClpSimplex.hpp>
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -121,8 +121,8 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   model.passInEventHandler(&node_stop);
   if (!start.empty()) model.setMIPStart(named_start);
   const std::string seconds = fmt::format("{}", std::max(0.01, limits.time));
-  const char* arguments[] = {"mangrove", "-log",  "0",     "-timeMode", "elapsed", "-seconds", seconds.c_str(),
-                             "-ratioGap", "1e-9", "-solve", "-quit"};
+  const char* arguments[] = {"mangrove",      "-log",      "0",    "-timeMode", "elapsed", "-seconds",
+                             seconds.c_str(), "-ratioGap", "1e-9", "-solve",    "-quit"};
   current_stop = &limits.stop;
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, after_phase, data);
   current_stop = nullptr;

@@ -213,8 +213,7 @@ void PlacementMilp::add_devices() {
     const Device& device = problem_.scenario().devices[d];
     Sum cores, accelerator, memory;
     int used = kOne;
-    const bool is_fixed =
-        std::ranges::any_of(parts_on[d], [](const auto& part) { return part.second == kOne; });
+    const bool is_fixed = std::ranges::any_of(parts_on[d], [](const auto& part) { return part.second == kOne; });
     if (has_prices && !is_fixed) used_[d] = used = milp_.add_column(0, 1, /*is_whole=*/true);
     for (const auto& [part, column] : parts_on[d]) {
       const bool is_accelerated = problem_.is_accelerated(part, d);
@@ -312,7 +311,47 @@ void PlacementMilp::add_copies() {
       }
     }
     for (const auto& [device, sum] : copies) add_limit(sum, 1);
+    order_copies(s);
   }
+}
+
+/// Copies of a service lie on different devices, so their first tasks can be in the order of these. Each placement has
+/// one like it in this order, as long as all copies have the same candidates.
+void PlacementMilp::order_copies(std::size_t s) {
+  const auto& copies = problem_.graph(s).parts;
+  std::size_t first = copies.front().size();
+  for (std::size_t t = 0; t < copies.front().size(); ++t) {
+    if (problem_.is_shared(copies.front()[t])) continue;
+    first = std::min(first, t);
+    for (const auto& parts : copies)
+      if (!std::ranges::equal(spots_[parts[t]], spots_[copies.front()[t]], {}, &Spot::device, &Spot::device)) return;
+  }
+  if (spots_[copies.front()[first]].size() == 1) return;
+  for (std::size_t c = 1; c < copies.size(); ++c) {
+    Milp::Terms before;  // the copy before this one lies on an earlier device
+    for (std::size_t i = 0; i < spots_[copies[c][first]].size(); ++i) {
+      Milp::Terms terms = before;
+      terms.emplace_back(spots_[copies[c][first]][i].column, -1);
+      milp_.add_row(std::move(terms), 0, kNoLimit);
+      before.emplace_back(spots_[copies[c - 1][first]][i].column, 1);
+    }
+  }
+  ordered_.emplace_back(s, first);
+}
+
+Placement PlacementMilp::ordered(Placement placement) const {
+  for (const auto& [s, first] : ordered_) {
+    const auto& copies = problem_.graph(s).parts;
+    std::vector<std::vector<std::uint32_t>> devices;
+    for (const auto& parts : copies) {
+      std::vector<std::uint32_t>& of_copy = devices.emplace_back();
+      for (const std::size_t part : parts) of_copy.push_back(placement[part]);
+    }
+    std::ranges::sort(devices, {}, [task = first](const std::vector<std::uint32_t>& of_copy) { return of_copy[task]; });
+    for (std::size_t c = 0; c < copies.size(); ++c)
+      for (std::size_t t = 0; t < copies[c].size(); ++t) placement[copies[c][t]] = devices[c][t];
+  }
+  return placement;
 }
 
 PlacementMilp::Sum PlacementMilp::time_of_part(std::size_t part) const {
@@ -427,7 +466,7 @@ void PlacementMilp::limit(std::size_t level, double most) {
   milp_.add_row(std::move(terms), -kNoLimit, (most - sum.number) / scale);
 }
 
-PlacementMilp::Result PlacementMilp::solve(std::size_t level, double scale, const Placement& start,
+PlacementMilp::Result PlacementMilp::solve(std::size_t level, double scale, const Placement& given,
                                            const Milp::Limits& limits) {
   constexpr double kAbout = 1000;  // that the objective comes to, so that CBC's tolerances fit
   const Sum& sum = levels_[level];
@@ -436,7 +475,8 @@ PlacementMilp::Result PlacementMilp::solve(std::size_t level, double scale, cons
   for (auto& cost : costs) cost.second *= factor;
   milp_.set_costs(costs);
   Milp::Terms start_values;
-  if (!start.empty()) {
+  if (!given.empty()) {
+    const Placement start = ordered(given);
     std::set<std::uint32_t> on(start.begin(), start.end());
     for (std::size_t p = 0; p < spots_.size(); ++p)
       for (const Spot& spot : spots_[p])

@@ -18,18 +18,19 @@ struct LeftOut {
        failures = false;
 };
 
-/// A placement problem as a mixed-integer linear program, which says exactly what evaluate() says: a column for each part
-/// and device (the part is there), and one for each flow and pair of devices (it goes that way). The sum of a flow's ways
-/// from a device is the column of its sender there, and so for its receiver: the tight form of products of two columns.
+/// A placement problem as a mixed-integer linear program, which says exactly what evaluate() says: a column for each
+/// part and device (the part is there), and one for each flow and pair of devices (it goes that way). The sum of a
+/// flow's ways from a device is the column of its sender there, and so for its receiver: the tight form of products of
+/// two columns.
 ///
 /// Beside these, inequalities that only fractions violate: a device's limits hold times the column that says whether it
-/// is used, and each part's column is at most that one. Devices and ways that the deadline forbids, whatever else lies
-/// where, have no column.
+/// is used, and each part's column is at most that one. Copies of a service that could change places are in the order
+/// of their first task's devices. Devices and ways that the deadline forbids, whatever else lies where, have no column.
 class PlacementMilp {
  public:
   /// candidates: by part: devices that it may be on, of those of the problem. One that has a single one is fixed.
-  PlacementMilp(const Problem& problem, const Objective& objective,
-                std::vector<std::vector<std::uint32_t>> candidates, const LeftOut& left_out = {});
+  PlacementMilp(const Problem& problem, const Objective& objective, std::vector<std::vector<std::uint32_t>> candidates,
+                const LeftOut& left_out = {});
 
   /// Some part has no device within its deadline.
   bool is_infeasible() const { return is_infeasible_; }
@@ -80,6 +81,8 @@ class PlacementMilp {
   void add_links();
   void add_sharing();
   void add_copies();
+  void order_copies(std::size_t service);
+  Placement ordered(Placement placement) const;
   void add_latencies();
   void add_service(std::size_t service);
   /// A row "sum <= limit", over the limit.
@@ -99,9 +102,11 @@ class PlacementMilp {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> flow_numbers_;  // by parts
   Sum cost_, latency_, worst_latency_, energy_, devices_;
   std::vector<Sum> levels_;
-  int worst_ = kOne;  // column
+  int worst_ = kOne;                                          // column
+  std::vector<std::pair<std::size_t, std::size_t>> ordered_;  // services whose copies are in order, and by which task
   bool is_infeasible_ = false;
-  std::vector<std::vector<Seconds>> earliest_, latest_rest_;  // by part and candidate: least times before, and behind it
+  std::vector<std::vector<Seconds>> earliest_,
+      latest_rest_;  // by part and candidate: least times before, and behind it
 };
 
 }  // namespace mangrove::place

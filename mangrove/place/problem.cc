@@ -59,8 +59,8 @@ void Problem::find_candidates() {
           why_not(p, only.front()).empty() ? only : std::vector<std::uint32_t>());
       continue;
     }
-    std::string asked = fmt::format("{}\n{}\n{}\n{}\n{}", task.operations, task.memory, task.needs, task.trust,
-                                    parts_[p].rate);
+    std::string asked =
+        fmt::format("{}\n{}\n{}\n{}\n{}", task.operations, task.memory, task.needs, task.trust, parts_[p].rate);
     for (const std::string& zone : task.zones) asked += "\n" + zone;
     for (const auto& [kind, seconds] : task.times) asked += fmt::format("\n\n{}\n{}", kind, seconds);
     auto& candidates = known[asked];

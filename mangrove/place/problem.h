@@ -16,7 +16,7 @@ namespace mangrove::place {
 struct Part {
   std::size_t service = 0, task = 0;
   std::size_t copy = 0;
-  double rate = 0;  // executions a second
+  double rate = 0;                                               // executions a second
   std::shared_ptr<const std::vector<std::uint32_t>> candidates;  // devices that it may be on, in their order
 };
 
@@ -35,10 +35,10 @@ class Problem {
  public:
   /// What a service needs for its latency.
   struct ServiceGraph {
-    std::vector<std::size_t> order;               // of tasks
+    std::vector<std::size_t> order;  // of tasks
     ServiceRates rates;
-    std::vector<std::vector<std::size_t>> inputs; // by task: numbers of flows
-    std::vector<std::vector<std::size_t>> parts;  // by copy and task
+    std::vector<std::vector<std::size_t>> inputs;  // by task: numbers of flows
+    std::vector<std::vector<std::size_t>> parts;   // by copy and task
   };
 
   explicit Problem(Scenario scenario);

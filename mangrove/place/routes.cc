@@ -19,7 +19,8 @@ Routes::Tree Routes::grow(std::size_t from) const {
   const std::size_t count = scenario_.devices.size();
   Tree tree{std::vector<std::uint32_t>(count, 0), std::vector<double>(count, 0), std::vector<double>(count, -1),
             std::vector<double>(count, 0)};
-  using Reached = std::tuple<double, std::size_t, std::size_t, std::size_t, std::uint32_t>;  // delay, links, to, by, link
+  using Reached =
+      std::tuple<double, std::size_t, std::size_t, std::size_t, std::uint32_t>;  // delay, links, to, by, link
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> next;
   next.emplace(0.0, 0, from, from, 0);
   while (!next.empty()) {

@@ -39,7 +39,7 @@ class Routes {
 
  private:
   struct Tree {
-    std::vector<std::uint32_t> link;  // the last one of the way to a device
+    std::vector<std::uint32_t> link;                              // the last one of the way to a device
     std::vector<double> delay, seconds_per_byte, price_per_byte;  // not connected: seconds_per_byte is -1
   };
   const Tree& tree(std::size_t from) {

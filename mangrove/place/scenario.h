@@ -18,22 +18,22 @@ inline constexpr std::size_t kMostLinks = 100'000;
 
 /// A place where tasks can run: an end device, an edge server, a machine of a cloud.
 struct Device {
-  std::string name;                // "camera-3"
-  std::string kind;                // its section of the file, "camera"
-  double flops = 1e9;              // operations a second of one core
-  double cores = 1;                // one execution of a task uses one of them
-  Bytes memory = 0;                // for tasks; 0: not limited
-  double utilisation = 1;          // share of the cores, and of the accelerator, that tasks may use in the long run
-  double idle_watts = 0;           // while it is used at all
-  double watts = 0;                // that computing on all cores adds
-  double price = 0;                // an hour, while it is used at all
-  double failure = 0;              // probability that it is down
-  std::string zone;                // may be empty
-  std::int64_t trust = 0;          // the more, the more it is trusted
-  std::vector<std::string> labels; // what else it has, e.g. "camera"
-  std::string accelerator;         // its label, e.g. "gpu"; empty: it has none
-  double accelerator_flops = 0;    // operations a second; executions take turns on it
-  double accelerator_watts = 0;    // that a busy accelerator adds
+  std::string name;                 // "camera-3"
+  std::string kind;                 // its section of the file, "camera"
+  double flops = 1e9;               // operations a second of one core
+  double cores = 1;                 // one execution of a task uses one of them
+  Bytes memory = 0;                 // for tasks; 0: not limited
+  double utilisation = 1;           // share of the cores, and of the accelerator, that tasks may use in the long run
+  double idle_watts = 0;            // while it is used at all
+  double watts = 0;                 // that computing on all cores adds
+  double price = 0;                 // an hour, while it is used at all
+  double failure = 0;               // probability that it is down
+  std::string zone;                 // may be empty
+  std::int64_t trust = 0;           // the more, the more it is trusted
+  std::vector<std::string> labels;  // what else it has, e.g. "camera"
+  std::string accelerator;          // its label, e.g. "gpu"; empty: it has none
+  double accelerator_flops = 0;     // operations a second; executions take turns on it
+  double accelerator_watts = 0;     // that a busy accelerator adds
 };
 
 /// A link between two devices, for both directions together.
@@ -54,15 +54,15 @@ enum class Wait {
 /// A step of a service.
 struct Task {
   std::string name;
-  double operations = 0;                // of an execution
-  std::map<std::string, Seconds> times; // of an execution, by kind of device, as measured: it runs on these kinds only
+  double operations = 0;                 // of an execution
+  std::map<std::string, Seconds> times;  // of an execution, by kind of device, as measured: it runs on these kinds only
   Bytes memory = 0;
-  std::string needs;                    // label or accelerator that its device has; on the accelerator it runs there
-  std::vector<std::string> zones;       // that its device is in one of; none: any
-  std::int64_t trust = 0;               // the least of its device
-  std::optional<std::size_t> device;    // where it must be
-  std::string licence;                  // that its devices need; may be empty
-  std::string apart;                    // tasks of this group lie on different devices; may be empty
+  std::string needs;                  // label or accelerator that its device has; on the accelerator it runs there
+  std::vector<std::string> zones;     // that its device is in one of; none: any
+  std::int64_t trust = 0;             // the least of its device
+  std::optional<std::size_t> device;  // where it must be
+  std::string licence;                // that its devices need; may be empty
+  std::string apart;                  // tasks of this group lie on different devices; may be empty
   Wait wait = Wait::all;
 };
 
@@ -73,12 +73,14 @@ struct Flow {
   double share = 1;              // items for each execution of `from`: a probability, or above 1 if it sends several
 };
 
-/// Tasks, and flows between them without circles. Tasks without inputs are its sources, those without outputs its sinks.
+/// Tasks, and flows between them without circles. Tasks without inputs are its sources, those without outputs its
+/// sinks.
 struct Service {
   std::string name;
-  double rate = 1;                                            // executions a second of each source
-  Seconds deadline = std::numeric_limits<double>::infinity(); // for the worst latency
-  std::int64_t failures = 0;  // of devices that it must survive: it has one copy more, on devices that no other copy uses
+  double rate = 1;                                             // executions a second of each source
+  Seconds deadline = std::numeric_limits<double>::infinity();  // for the worst latency
+  std::int64_t failures =
+      0;  // of devices that it must survive: it has one copy more, on devices that no other copy uses
   std::vector<Task> tasks;
   std::vector<Flow> flows;
 };

@@ -51,7 +51,8 @@ void add_words(Keys& keys, std::string name, std::vector<std::string>& target, s
 Result<std::pair<std::string, std::string>> ends_of(std::string_view text) {
   const std::size_t dash = text.find(kBetween);
   std::pair<std::string, std::string> ends;
-  if (dash != std::string_view::npos) ends = {trimmed(text.substr(0, dash)), trimmed(text.substr(dash + kBetween.size()))};
+  if (dash != std::string_view::npos)
+    ends = {trimmed(text.substr(0, dash)), trimmed(text.substr(dash + kBetween.size()))};
   if (ends.first.empty() || ends.second.empty())
     return make_error(Code::invalid_argument, fmt::format("'{}': expected two names with ' - ' between them", text));
   return ends;
@@ -146,6 +147,7 @@ class ScenarioReader {
 
   Result<Scenario> read() {
     MG_RETURN_IF_ERROR(file_.check_common({}));
+    MG_RETURN_IF_ERROR(check_all_known());
     // each after what it names
     MG_RETURN_IF_ERROR(each("device ", &ScenarioReader::add_devices));
     MG_RETURN_IF_ERROR(each("link ", &ScenarioReader::add_links));
@@ -153,7 +155,6 @@ class ScenarioReader {
     MG_RETURN_IF_ERROR(each("service ", &ScenarioReader::add_service));
     MG_RETURN_IF_ERROR(each("task ", &ScenarioReader::add_task));
     MG_RETURN_IF_ERROR(each("flow ", &ScenarioReader::add_flow));
-    MG_RETURN_IF_ERROR(check_all_known());
     if (made_.devices.empty()) return nothing("devices", "'device pi:'");
     if (kinds_.empty()) return nothing("services", "'service watch:'");
     for (const Kind& kind : kinds_) MG_RETURN_IF_ERROR(add_services(kind).context(file_.where(kind.section->line)));
@@ -182,21 +183,22 @@ class ScenarioReader {
       if (!section.name.starts_with(head)) continue;
       const std::string name = trimmed(std::string_view(section.name).substr(head.size()));
       if (name.empty())
-        return refused(fmt::format("{}: '{}' needs a name, as in '{}NAME:'", file_.where(section.line), trimmed(head), head));
+        return refused(
+            fmt::format("{}: '{}' needs a name, as in '{}NAME:'", file_.where(section.line), trimmed(head), head));
       MG_RETURN_IF_ERROR((this->*add)(section, name));
     }
-    known_heads_.push_back(trimmed(head));
     return {};
   }
 
   Status check_all_known() const {
+    static const std::vector<std::string> kHeads = {"device", "link", "licence", "service", "task", "flow"};
     for (const Section& section : file_.sections()) {
       const std::string head = section.name.substr(0, section.name.find(' '));
-      if (std::ranges::find(known_heads_, head) == known_heads_.end() || head == section.name)
-        return refused(fmt::format("{}: unknown section '{}': expected 'device NAME', 'link NAME - NAME', 'service NAME', "
-                                   "'task SERVICE/TASK', 'flow SERVICE/TASK - TASK' or 'licence NAME'{}",
-                                   file_.where(section.line), section.name,
-                                   nearest(head, known_heads_).empty() ? "" : suggestion(head, known_heads_)));
+      if (head == section.name || std::ranges::find(kHeads, head) == kHeads.end())
+        return refused(fmt::format(
+            "{}: unknown section '{}': expected 'device NAME', 'link NAME - NAME', 'service NAME', "
+            "'task SERVICE/TASK', 'flow SERVICE/TASK - TASK' or 'licence NAME'{}",
+            file_.where(section.line), section.name, nearest(head, kHeads).empty() ? "" : suggestion(head, kHeads)));
     }
     return {};
   }
@@ -326,7 +328,8 @@ class ScenarioReader {
     if (!written.device.empty()) MG_RETURN_IF_ERROR(find_devices(written.device).context("key 'device'"));
     for (const std::string& word : written.times) {
       const std::size_t space = word.find_last_of(' ');
-      if (space == std::string::npos) return refused("key 'times': '" + word + "': expected a kind of device and a time");
+      if (space == std::string::npos)
+        return refused("key 'times': '" + word + "': expected a kind of device and a time");
       const std::string kind = trimmed(std::string_view(word).substr(0, space));
       if (!kind_devices_.contains(kind)) MG_RETURN_IF_ERROR(find_devices(kind).context("key 'times'"));
       auto seconds = parse_seconds(word.substr(space + 1)).context("key 'times'");
@@ -373,10 +376,10 @@ class ScenarioReader {
     if (tasks_ > kMostTasks) return refused(fmt::format("more than {} tasks, with those of copies", kMostTasks));
     if (flows_ > kMostFlows) return refused(fmt::format("more than {} flows, with those of copies", kMostFlows));
     if (!topological_order(service)) return refused("the flows of service '" + service.name + "' go in a circle");
-    if (kind.written.service.failures > 0 && std::ranges::none_of(kind.tasks, [](const WrittenTask& written) {
-          return written.device.empty();
-        }))
-      return refused("key 'failures': all tasks of service '" + service.name + "' have their device, so no copy can be made");
+    if (kind.written.service.failures > 0 &&
+        std::ranges::none_of(kind.tasks, [](const WrittenTask& written) { return written.device.empty(); }))
+      return refused("key 'failures': all tasks of service '" + service.name +
+                     "' have their device, so no copy can be made");
     for (std::size_t i = 0; i < count; ++i) {
       if (kind.written.count > 0) service.name = fmt::format("{}-{}", kind.written.service.name, i + 1);
       for (std::size_t t = 0; t < kind.tasks.size(); ++t) {
@@ -391,7 +394,7 @@ class ScenarioReader {
 
   const ConfigFile& file_;
   Scenario made_;
-  std::vector<std::string> known_heads_, licence_names_;
+  std::vector<std::string> licence_names_;
   std::map<std::string, std::size_t> device_names_, kind_numbers_;
   std::map<std::string, std::vector<std::size_t>> kind_devices_;
   std::set<std::pair<std::size_t, std::size_t>> link_ends_;
@@ -408,8 +411,8 @@ Result<Scenario> load_scenario(const fs::path& path) {
 
 Result<Scenario> parse_scenario(const std::string& text, const fs::path& path) {
   if (std::ssize(text) > kLargestFile)
-    return make_error(Code::invalid_argument, fmt::format("{}: a scenario has at most {}", path.string(),
-                                                          format_bytes(kLargestFile)));
+    return make_error(Code::invalid_argument,
+                      fmt::format("{}: a scenario has at most {}", path.string(), format_bytes(kLargestFile)));
   MG_TRY(const ConfigFile file, ConfigFile::parse(text, path, {"scenario", {}, "device pi"}));
   return ScenarioReader(file).read();
 }

@@ -30,6 +30,7 @@ RUNS = [
     ["profile", "lenet", "--output", "lenet.yaml"],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml")],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml"), "--tiles"],
+    ["place", str(ROOT / "examples" / "placement" / "tomato-farm.yaml"), "--compare"],
     ["sim", str(WORLDS / "boards.yaml"), str(WORLDS / "job.yaml"), "--limit", "256", "--run-dir", "sim"],
     ["model", "list"],
     ["model", "show", "lenet", "--train"],

@@ -51,7 +51,8 @@ class Maker {
   }
 
   void add_link(std::size_t a, std::size_t b) {
-    Link link{a, b, random_.uniform(2e6, 2e7), random_.uniform(1e-3, 2e-2), random_.uniform(0, 2), random_.uniform(0.5, 1)};
+    Link link{
+        a, b, random_.uniform(2e6, 2e7), random_.uniform(1e-3, 2e-2), random_.uniform(0, 2), random_.uniform(0.5, 1)};
     made_.links.push_back(link);
   }
 

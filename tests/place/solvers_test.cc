@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stop_token>
 
 #include "tests/place/small_scenarios.h"
 
@@ -87,6 +88,20 @@ TEST(Solvers, SameSeedSamePlacement) {
     const Problem problem(small_scenario(5));
     const SolveOptions options = options_of("cost");
     EXPECT_EQ(row.solve(problem, options)->placement, row.solve(problem, options)->placement) << row.name;
+  }
+}
+
+TEST(Solvers, ReturnTheBestSoFarWhenStopped) {
+  std::stop_source stopped;
+  stopped.request_stop();
+  for (const SolverRow& row : solvers()) {
+    const Problem problem(small_scenario(3));
+    SolveOptions options = options_of("cost");
+    const Solution whole = *row.solve(problem, options);
+    options.stop = stopped.get_token();
+    const Solution found = *row.solve(problem, options);
+    EXPECT_EQ(whole.placement.empty(), found.placement.empty()) << row.name;
+    EXPECT_NE(found.outcome, Solution::Outcome::infeasible) << row.name;
   }
 }
 

@@ -61,11 +61,16 @@ Result<Solved> solve(const place::SolverRow& row, const place::Problem& problem,
   return Solved{std::move(solution), std::move(result)};
 }
 
-/// What all solvers make of it.
-std::vector<PlaceReport::Result> compare(const place::Problem& problem, const place::SolveOptions& options) {
+/// What all solvers make of it. known: what one of them did.
+std::vector<PlaceReport::Result> compare(const place::Problem& problem, const place::SolveOptions& options,
+                                         const PlaceReport::Result& known) {
   std::vector<PlaceReport::Result> results;
   for (const place::SolverRow& row : place::solvers()) {
     if (row.name == place::solvers().front().name) continue;  // it is one of the others
+    if (row.name == known.solver) {
+      results.push_back(known);
+      continue;
+    }
     auto solved = solve(row, problem, options);
     if (solved.ok())
       results.push_back(std::move(solved->result));
@@ -96,7 +101,7 @@ Status run_place(PlaceState& state, CommandContext& context) {
   std::optional<WaitDisplay> waiting(std::in_place, shows_progress(context.output), "place", state.time_limit);
   MG_TRY(const Solved solved, solve(**row, problem, options));
   PlaceReport report = place_report(problem, state.objective, solved.result, solved.solution);
-  if (state.compare) report.comparison = compare(problem, options);
+  if (state.compare) report.comparison = compare(problem, options, solved.result);
   waiting.reset();
 
   std::string text = place_text(report);

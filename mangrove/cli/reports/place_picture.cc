@@ -36,7 +36,8 @@ Box box_of_device(const PlaceReport::Device& device, const std::vector<std::stri
 std::vector<Drawing> place_drawings(const PlaceReport& report) {
   std::map<std::string, std::vector<std::string>> tasks;  // by device
   for (const auto& task : report.tasks)
-    tasks[task.device].push_back(task.service + "/" + task.task + (task.copy > 1 ? fmt::format(" ({})", task.copy) : ""));
+    tasks[task.device].push_back(task.service + "/" + task.task +
+                                 (task.copy > 1 ? fmt::format(" ({})", task.copy) : ""));
   std::vector<std::pair<std::string, std::vector<Box>>> zones;  // in the order of their first devices
   for (const auto& device : report.devices) {
     auto zone = std::ranges::find(zones, device.zone, &std::pair<std::string, std::vector<Box>>::first);

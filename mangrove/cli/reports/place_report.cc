@@ -21,10 +21,14 @@ constexpr std::size_t kMostRows = 20;  // of a table
 
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::optimal: return "optimal";
-    case Outcome::feasible: return "feasible";
-    case Outcome::infeasible: return "infeasible";
-    case Outcome::none: break;
+    case Outcome::optimal:
+      return "optimal";
+    case Outcome::feasible:
+      return "feasible";
+    case Outcome::infeasible:
+      return "infeasible";
+    case Outcome::none:
+      break;
   }
   return "none";
 }
@@ -158,7 +162,8 @@ PlaceReport place_report(const Problem& problem, const std::string& objective, P
     const auto& measures = evaluation.services[s];
     const Seconds deadline = scenario.services[s].deadline;
     report.services.push_back({scenario.services[s].name, measures.mean_latency, measures.worst_latency,
-                               std::isfinite(deadline) ? std::optional(deadline) : std::nullopt, measures.availability});
+                               std::isfinite(deadline) ? std::optional(deadline) : std::nullopt,
+                               measures.availability});
   }
   for (std::size_t d = 0; d < scenario.devices.size(); ++d) {
     if (!evaluation.devices[d].is_used) continue;

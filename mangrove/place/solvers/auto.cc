@@ -8,7 +8,7 @@ Result<Solution> solve_auto(const Problem& problem, const SolveOptions& options)
   std::vector<std::vector<std::uint32_t>> candidates;
   for (const Part& part : problem.parts()) candidates.push_back(*part.candidates);
   return PlacementMilp::size_of(problem, candidates) <= kSmall ? solve_exact(problem, options)
-                                                                     : solve_decomposition(problem, options);
+                                                               : solve_decomposition(problem, options);
 }
 
 }  // namespace mangrove::place

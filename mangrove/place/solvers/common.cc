@@ -36,8 +36,7 @@ Least least_by(const Problem& problem, const std::set<std::uint32_t>& used, Reso
     for (const std::uint32_t d : *problem.parts()[p].candidates) {
       const Device& device = problem.scenario().devices[d];
       const double share = used.contains(d) ? 0 : std::min(1.0, share_of(problem, p, d, resource));
-      const double busy =
-          problem.load(p, d) * (problem.is_accelerated(p, d) ? device.accelerator_watts : device.watts);
+      const double busy = problem.load(p, d) * (problem.is_accelerated(p, d) ? device.accelerator_watts : device.watts);
       least.cost = std::min(least.cost, share * device.price);
       least.energy = std::min(least.energy, share * device.idle_watts + busy);
     }

@@ -25,8 +25,9 @@ struct Rated {
 /// What a heuristic says of the placement that it has come to: evaluate() decides whether it is feasible.
 Solution solution_of(const Problem& problem, const Objective& objective, Placement placement);
 
-/// A number that no placement is below, at the first level of the objective: each part is on the device that is best for
-/// it, and pays for its share of that device; nothing is paid for what travels. Latencies are those of LatencyBound.
+/// A number that no placement is below, at the first level of the objective: each part is on the device that is best
+/// for it, and pays for its share of that device; nothing is paid for what travels. Latencies are those of
+/// LatencyBound.
 double simple_bound(const Problem& problem, const Objective& objective);
 
 /// Puts all parts one by one, by the solvers of these names.

@@ -15,11 +15,11 @@ namespace mangrove::place {
 namespace {
 
 // source: Pochet & Wolsey, Production planning by mixed integer programming, 2006 (exchange: fix and optimize).
-constexpr std::size_t kFree = 16;          // parts of a subproblem
-constexpr double kMostSubcolumns = 6000;      // of a subproblem
-constexpr Seconds kSubproblem = 3;         // for one
-constexpr std::size_t kDevices = 10;       // that a free part may be on
-constexpr std::size_t kMostInVain = 40;    // subproblems one after the other that change nothing
+constexpr std::size_t kFree = 16;         // parts of a subproblem
+constexpr double kMostSubcolumns = 6000;  // of a subproblem
+constexpr Seconds kSubproblem = 3;        // for one
+constexpr std::size_t kDevices = 10;      // that a free part may be on
+constexpr std::size_t kMostInVain = 40;   // subproblems one after the other that change nothing
 
 class Exchange {
  public:
@@ -85,8 +85,9 @@ class Exchange {
     std::vector<std::vector<std::uint32_t>> candidates;
     for (std::size_t p = 0; p < problem_.parts().size(); ++p) candidates.push_back({state_.device_of(p)});
     for (const std::size_t part : chosen) candidates[part] = devices_for(part, chosen);
-    for (std::size_t i = chosen.size(); i > 1 && PlacementMilp::size_of(problem_, candidates) > kMostSubcolumns +
-                                                     static_cast<double>(2 * problem_.flows().size()); --i)
+    for (std::size_t i = chosen.size(); i > 1 && PlacementMilp::size_of(problem_, candidates) >
+                                                     kMostSubcolumns + static_cast<double>(2 * problem_.flows().size());
+         --i)
       candidates[chosen[i - 1]] = {state_.device_of(chosen[i - 1])};
     PlacementMilp milp(problem_, options_.objective, std::move(candidates));
     if (milp.is_infeasible()) return false;
@@ -94,8 +95,8 @@ class Exchange {
     const Placement was = state_.placement();
     const std::size_t level = before.values.size() > 1 ? random_.below(before.values.size()) : 0;
     for (std::size_t l = 0; l < level; ++l) milp.limit(l, before.values[l] * (1 + kTolerance / 10));
-    const auto result = milp.solve(level, before.values[level], was,
-                                   {std::min(kSubproblem, end - clock_.now()), options_.stop});
+    const auto result =
+        milp.solve(level, before.values[level], was, {std::min(kSubproblem, end - clock_.now()), options_.stop});
     if (result.placement.empty()) return false;
     for (const std::size_t part : chosen) state_.put(part, result.placement[part]);
     if (Rated::of(state_).is_better_than(before)) return true;

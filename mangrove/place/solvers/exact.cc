@@ -32,9 +32,12 @@ std::string explain(const Problem& problem, const std::stop_token& stop) {
     const char* name;
     LeftOut left_out;
   };
-  const Class classes[] = {{"deadlines", {.deadlines = true}},       {"the limits of cores and accelerators", {.cores = true}},
-                           {"the limits of memory", {.memory = true}}, {"the rates of links", {.links = true}},
-                           {"licences", {.licences = true}},           {"groups that lie apart", {.apart = true}},
+  const Class classes[] = {{"deadlines", {.deadlines = true}},
+                           {"the limits of cores and accelerators", {.cores = true}},
+                           {"the limits of memory", {.memory = true}},
+                           {"the rates of links", {.links = true}},
+                           {"licences", {.licences = true}},
+                           {"groups that lie apart", {.apart = true}},
                            {"copies that share no device", {.failures = true}}};
   const Objective nothing{{Objective::Level()}};
   std::vector<std::string> names;
@@ -118,9 +121,10 @@ Result<Solution> solve_exact(const Problem& problem, const SolveOptions& options
   if (const std::string why = why_impossible(problem); !why.empty())
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   if (const double size = PlacementMilp::size_of(problem, all_candidates(problem)); size > kLargestExact)
-    return make_error(Code::resource_exhausted,
-                      fmt::format("the solver 'exact' takes {} columns at most, this scenario has {}: use 'decomposition'",
-                                  format_count(static_cast<std::int64_t>(kLargestExact)), format_number(size)));
+    return make_error(
+        Code::resource_exhausted,
+        fmt::format("the solver 'exact' takes {} columns at most, this scenario has {}: use 'decomposition'",
+                    format_count(static_cast<std::int64_t>(kLargestExact)), format_number(size)));
   return Exact(problem, options).run();
 }
 

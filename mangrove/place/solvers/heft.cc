@@ -107,8 +107,8 @@ void put_by_finish_times(const Problem& problem, State& state) {
       for (const std::size_t f : problem.flows_of(part)) {
         const PartFlow& flow = problem.flows()[f];
         if (flow.to != part || !problem.routes().is_connected(state.device_of(flow.from), device)) continue;
-        ready = std::max(ready, finished[flow.from] +
-                                    problem.routes().time(state.device_of(flow.from), device, flow.bytes));
+        ready = std::max(ready,
+                         finished[flow.from] + problem.routes().time(state.device_of(flow.from), device, flow.bytes));
       }
       const Seconds time = problem.time(part, device);
       std::pair<bool, Seconds> finish{false, schedules[device].first_gap(ready, time) + time};

@@ -13,8 +13,8 @@ namespace {
 
 // source: Kirkpatrick, Gelatt & Vecchi, Optimization by simulated annealing, 1983.
 constexpr double kWarmest = 0.05, kColdest = 1e-6;  // temperatures: shares of what the first placement comes to
-constexpr double kExcess = 5;   // what it counts to exceed a limit by as much again
-constexpr double kLevel = 1e-3; // what a level of the objective counts against the one before it
+constexpr double kExcess = 5;                       // what it counts to exceed a limit by as much again
+constexpr double kLevel = 1e-3;                     // what a level of the objective counts against the one before it
 constexpr std::size_t kRounds = 3;
 
 class Annealing {
@@ -34,8 +34,8 @@ class Annealing {
 
   void run(double effort) {
     if (free_.empty()) return;
-    const auto steps = static_cast<std::size_t>(
-        effort * std::min(1e6, 4000 + 1500 * static_cast<double>(free_.size())));
+    const auto steps =
+        static_cast<std::size_t>(effort * std::min(1e6, 4000 + 1500 * static_cast<double>(free_.size())));
     const SteadyClock clock;
     const Deadline end = clock.after(options_.time_limit);
     for (std::size_t round = 0; round < kRounds; ++round) {
@@ -127,11 +127,23 @@ class Annealing {
     undo_.clear();
     const double before = score();
     switch (random_.below(8)) {
-      case 0: case 1: case 2: shift(); break;
-      case 3: swap(); break;
-      case 4: case 5: join(); break;
-      case 6: empty(/*only_service=*/true); break;
-      default: free_.size() <= 256 ? empty(/*only_service=*/false) : shift();
+      case 0:
+      case 1:
+      case 2:
+        shift();
+        break;
+      case 3:
+        swap();
+        break;
+      case 4:
+      case 5:
+        join();
+        break;
+      case 6:
+        empty(/*only_service=*/true);
+        break;
+      default:
+        free_.size() <= 256 ? empty(/*only_service=*/false) : shift();
     }
     if (undo_.empty()) return;
     const double worse = score() - before;

@@ -16,6 +16,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/cli/reports/eval_report.h"
 #include "mangrove/cli/reports/exits_report.h"
+#include "mangrove/cli/reports/place_report.h"
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/cli/reports/report_keeper.h"
 #include "mangrove/cli/reports/run_facts.h"
@@ -96,6 +97,7 @@ const char* const kTrain = "`mangrove train --json`";
 const char* const kInfer = "`mangrove infer --json`";
 const char* const kPlan = "`mangrove plan --json`";
 const char* const kTiles = "`mangrove plan --tiles --json`";
+const char* const kPlace = "`mangrove place --json`";
 const char* const kEval = "`mangrove eval --json`";
 const char* const kSim = "`mangrove sim WORLD JOB --json`";
 const char* const kNodes = "`nodes` of a job";
@@ -127,6 +129,7 @@ TEST(JsonPage, NamesEveryKeyOfResults) {
             Names());
   EXPECT_EQ(missing(names_of<EvalReport, ExitsReport>(), page.words({kEval})), Names());
   EXPECT_EQ(missing(names_of<PlanReport>(), page.words({kPlan})), Names());
+  EXPECT_EQ(missing(names_of<PlaceReport>(), page.words({kPlace})), Names());
   EXPECT_EQ(missing(names_of<TilePlanReport>(), page.words({kPlan, kTiles})), Names());
   EXPECT_EQ(missing(names_of<cluster::NodeUsage>(), page.words({kNodes})), Names());
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Solvers of placement problems, on the scenarios of examples/placement. Started by run.sh."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+AREA = "place"
+SCENARIOS = fig.ROOT / "examples" / "placement"
+OPTIMA = SCENARIOS / "results" / "optima.yaml"
+HEAD = """# The least that is possible, by objective, as `mangrove place --solver exact` has proven it.
+# Written by bench/place/run.sh; tests/place/instances_test.cc solves each of them again.
+
+"""
+SMALL = ("surveillance", "vr-game", "health", "tomato-farm", "resnet-exits", "smart-city")
+QUICK = ("vr-game", "tomato-farm", "smart-city")
+LARGE = ("city-200", "city-2048")  # without a proof: the gap is to a bound that no placement reaches
+OBJECTIVES = ("cost", "latency", "energy")
+HEURISTICS = ("even", "greedy", "heft", "local_search", "decomposition")
+NOTHING = 1e-12  # an optimum of no cost has no gap
+GAP_GOAL = 5  # per cent above the optimum, ours
+TIME_GOAL = 60  # seconds, 2,048 devices
+
+
+def place(args, scenario, objective):
+    """One run with all solvers: {solver: result}."""
+    command = [args.program, "place", SCENARIOS / f"{scenario}.yaml", "--objective", objective, "--solver", "local_search", "--compare", "--json", "--quiet"]
+    return {result["solver"]: result for result in fig.run_json(command, timeout=1200)["comparison"]}
+
+
+def above(result, bound):
+    """Per cent above the bound."""
+    return 100 * max(0, result["value"] - bound) / bound
+
+
+def small(args, optima):
+    """Gaps to the optimum: means over scenarios and objectives."""
+    gaps, seconds = {solver: [] for solver in HEURISTICS}, {solver: [] for solver in (*HEURISTICS, "exact")}
+    failed = dict.fromkeys(HEURISTICS, 0)
+    for scenario in QUICK if args.quick else SMALL:
+        for objective in OBJECTIVES:
+            results = place(args, scenario, objective)
+            best = results["exact"]
+            assert best["outcome"] == "optimal", (scenario, objective, best)
+            optima.append((scenario, objective, best["value"]))
+            for solver, result in results.items():
+                seconds[solver].append(result["solving_s"])
+                if solver in failed and result["value"] is None:
+                    failed[solver] += 1
+                elif solver in gaps and best["value"] > NOTHING:
+                    gaps[solver].append(above(result, best["value"]))
+    setting = f"{len(optima)} optima of {len(optima) // len(OBJECTIVES)} scenarios; mean above the optimum, lowest and highest"
+    figures = []
+    for solver in HEURISTICS:
+        ours = solver in ("local_search", "decomposition")
+        mean = fig.figure(f"{solver}_gap", [sum(gaps[solver]) / len(gaps[solver])], "%", target=GAP_GOAL if ours else None, better="lower",
+                          setting=f"{setting}; found nothing {failed[solver]} times")
+        figures.append({**mean, "low": round(min(gaps[solver]), 3), "high": round(max(gaps[solver]), 3)})
+    return figures + [fig.figure(f"{solver}_time", seconds[solver], "s", better="lower") for solver in seconds]
+
+
+def large(args):
+    """Gaps to the best bound, and times."""
+    figures = []
+    for scenario in LARGE[:1] if args.quick else LARGE:
+        for objective in OBJECTIVES:
+            results = place(args, scenario, objective)
+            for solver in HEURISTICS:
+                result = results[solver]
+                name = f"{scenario}_{objective}_{solver}"
+                if result["value"] is not None:
+                    figures.append(fig.figure(f"{name}_gap", [above(result, result["bound"])], "%", better="lower", setting="above the best bound"))
+                ours = solver == "decomposition" and scenario == LARGE[-1]
+                figures.append(fig.figure(f"{name}_time", [result["solving_s"]], "s", better="lower", target=TIME_GOAL if ours else None))
+    return figures
+
+
+def write_optima(optima):
+    OPTIMA.parent.mkdir(exist_ok=True)
+    OPTIMA.write_text(HEAD + "".join(f"{scenario} {objective}:\n  least: {value!r}\n" for scenario, objective, value in optima))
+    print(f"written: {OPTIMA}")
+
+
+def main():
+    parser = fig.arguments(AREA, __doc__)
+    parser.add_argument("program", help="mangrove")
+    args = parser.parse_args()
+    optima = []
+    figures = small(args, optima) + large(args)
+    if not args.quick:
+        write_optima(optima)
+    fig.publish(AREA, args.quick, figures, args.out)
+
+
+main()
