@@ -88,9 +88,9 @@ def main():
     args = parser.parse_args()
     optima = []
     figures = small(args, optima) + large(args)
+    fig.publish(AREA, args.quick, figures, args.out)
     if not args.quick:
         write_optima(optima)
-    fig.publish(AREA, args.quick, figures, args.out)
 
 
 main()

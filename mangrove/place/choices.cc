@@ -60,7 +60,7 @@ std::vector<std::uint32_t> Choices::of(std::size_t part, const Placement& placem
   if (candidates.size() <= kAll) return candidates;
   std::vector<std::uint32_t> chosen = cheap(part);
   const auto add_near = [&](std::size_t other) {
-    if (placement[other] == State::kNowhere) return;
+    if (placement[other] == kNowhere) return;
     std::size_t added = 0;
     for (const std::uint32_t device : near(placement[other])) {
       if (!std::ranges::binary_search(candidates, device)) continue;

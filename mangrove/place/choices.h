@@ -15,7 +15,7 @@ class Choices {
  public:
   explicit Choices(const Problem& problem);
 
-  /// placement: where the others are; State::kNowhere where they are not yet.
+  /// placement: where the others are; kNowhere where they are not yet.
   std::vector<std::uint32_t> of(std::size_t part, const Placement& placement);
 
  private:

@@ -26,6 +26,8 @@ class Evaluator {
     made_.links.resize(scenario_.links.size(), 0);
     for (std::size_t p = 0; p < problem_.parts().size(); ++p) add_part(p);
     for (const PartFlow& flow : problem_.flows()) add_flow(flow);
+    if (const auto most = static_cast<double>(problem_.before().most_moves); made_.measures.moves > most)
+      add_violation(fmt::format("moves: {}, above {}", made_.measures.moves, most), made_.measures.moves - most);
     check_devices();
     check_links();
     check_sharing();
@@ -50,6 +52,7 @@ class Evaluator {
           fmt::format("{} cannot be on {}: {}", problem_.part_name(p), device_name(d), problem_.why_not(p, d)), 1);
       return;
     }
+    if (problem_.is_move(p, placement_[p])) made_.measures.moves += 1;
     DeviceLoad& load = made_.devices[d];
     load.is_used = true;
     load.memory += problem_.task(p).memory;

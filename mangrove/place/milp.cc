@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <CbcEventHandler.hpp>
-#include <CbcModel.hpp>
-#include <CbcSolver.hpp>
-#include <ClpEventHandler.hpp>
-#include <ClpSimplex.hpp>
-#include <CoinPackedMatrix.hpp>
-#include <OsiClpSolverInterface.hpp>
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <coin/CbcEventHandler.hpp>
+#include <coin/CbcModel.hpp>
+#include <coin/CbcSolver.hpp>
+#include <coin/ClpEventHandler.hpp>
+#include <coin/ClpSimplex.hpp>
+#include <coin/CoinPackedMatrix.hpp>
+#include <coin/OsiClpSolverInterface.hpp>
 #include <string>
+
+#include "mangrove/base/mutex.h"
 
 namespace mangrove::place {
 namespace {
@@ -42,7 +43,7 @@ int after_phase(CbcModel*, int) {
   return must_stop() ? 1 : 0;
 }
 
-std::mutex cbc_mutex;
+Mutex cbc_mutex;
 
 std::string column_name(int column) {
   return fmt::format("c{}", column);
@@ -75,7 +76,7 @@ void Milp::add_row(Terms terms, double low, double high) {
 }
 
 Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
-  const std::lock_guard lock(cbc_mutex);
+  const MutexLock lock(cbc_mutex);
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
   solver.getModelPtr()->setLogLevel(0);

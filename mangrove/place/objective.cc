@@ -15,6 +15,7 @@ constexpr MeasureRow kMeasures[] = {
     {"worst_latency", "s", "worst latency of any service", &Measures::worst_latency},
     {"energy", "W", "power of the devices that are used", &Measures::energy},
     {"devices", "devices", "how many devices are used", &Measures::devices},
+    {"moves", "tasks", "how many tasks leave the device that they had before", &Measures::moves},
 };
 
 std::vector<std::string> parts_of(const std::string& text, char between) {

@@ -16,6 +16,7 @@ struct Measures {
   double worst_latency = 0;  // seconds: of the service with the worst one
   double energy = 0;         // watts: of devices that are used, idle and by their load
   double devices = 0;        // that are used
+  double moves = 0;          // tasks that could stay where they were, and do not
 };
 
 struct MeasureRow {

@@ -51,6 +51,7 @@ PlacementMilp::PlacementMilp(const Problem& problem, const Objective& objective,
   add_devices();
   add_links();
   add_sharing();
+  add_moves();
   if (!left_out.failures) add_copies();
   add_latencies();
   for (const Objective::Level& level : objective.levels) {
@@ -223,6 +224,8 @@ void PlacementMilp::add_devices() {
       energy_.add(column, load * (is_accelerated ? device.accelerator_watts : device.watts));
       if (used != kOne) milp_.add_row({{column, 1}, {used, -1}}, -kNoLimit, 0);
     }
+    for (const auto& [part, column] : parts_on[d])
+      if (problem_.is_move(part, d)) moves_.add(column, 1);
     cost_.add(used, device.price);
     energy_.add(used, device.idle_watts);
     devices_.add(used, 1);
@@ -289,6 +292,14 @@ void PlacementMilp::add_sharing() {
     }
 }
 
+void PlacementMilp::add_moves() {
+  double most = static_cast<double>(problem_.before().most_moves);
+  if (left_out_.moves || moves_.number + static_cast<double>(moves_.terms.size()) <= most) return;
+  most -= moves_.number;  // of parts that are fixed
+  if (most < 0) is_infeasible_ = true;
+  milp_.add_row(moves_.terms, -kNoLimit, most);
+}
+
 /// No device has parts of two copies of a service.
 void PlacementMilp::add_copies() {
   for (std::size_t s = 0; s < problem_.scenario().services.size(); ++s) {
@@ -311,7 +322,7 @@ void PlacementMilp::add_copies() {
       }
     }
     for (const auto& [device, sum] : copies) add_limit(sum, 1);
-    order_copies(s);
+    if (problem_.before().devices.empty()) order_copies(s);  // else it matters which copy is where
   }
 }
 
@@ -453,8 +464,9 @@ const PlacementMilp::Sum& PlacementMilp::measure(const MeasureRow& row) const {
   if (row.value == &Measures::latency) return latency_;
   if (row.value == &Measures::worst_latency) return worst_latency_;
   if (row.value == &Measures::energy) return energy_;
-  MG_CHECK(row.value == &Measures::devices);
-  return devices_;
+  if (row.value == &Measures::devices) return devices_;
+  MG_CHECK(row.value == &Measures::moves);
+  return moves_;
 }
 
 void PlacementMilp::limit(std::size_t level, double most) {

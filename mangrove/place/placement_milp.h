@@ -15,7 +15,7 @@ namespace mangrove::place {
 /// Constraints that can be left out, to see which one stands in the way.
 struct LeftOut {
   bool deadlines = false, cores = false, memory = false, links = false, licences = false, apart = false,
-       failures = false;
+       failures = false, moves = false;
 };
 
 /// A placement problem as a mixed-integer linear program, which says exactly what evaluate() says: a column for each
@@ -80,6 +80,7 @@ class PlacementMilp {
   void add_capacity(const Sum& load, double limit, int used);
   void add_links();
   void add_sharing();
+  void add_moves();
   void add_copies();
   void order_copies(std::size_t service);
   Placement ordered(Placement placement) const;
@@ -100,7 +101,7 @@ class PlacementMilp {
   std::vector<std::vector<Way>> ways_;    // by flow
   std::map<std::uint32_t, int> used_;     // columns that say whether a device is used
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> flow_numbers_;  // by parts
-  Sum cost_, latency_, worst_latency_, energy_, devices_;
+  Sum cost_, latency_, worst_latency_, energy_, devices_, moves_;
   std::vector<Sum> levels_;
   int worst_ = kOne;                                          // column
   std::vector<std::pair<std::size_t, std::size_t>> ordered_;  // services whose copies are in order, and by which task

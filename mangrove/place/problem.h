@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/place/routes.h"
@@ -29,6 +32,13 @@ struct PartFlow {
 
 /// A device for each part.
 using Placement = std::vector<std::uint32_t>;
+inline constexpr std::uint32_t kNowhere = 0xffff'ffff;  // of a part that has no device yet
+
+/// Where parts were, when they are placed anew.
+struct Before {
+  Placement devices;                                                 // kNowhere: it was nowhere, or its device is gone
+  std::size_t most_moves = std::numeric_limits<std::size_t>::max();  // of parts that could stay
+};
 
 /// A scenario in the form that solvers need. threads: one at a time, since ways are looked for when they are asked for.
 class Problem {
@@ -70,6 +80,15 @@ class Problem {
     const double busy = parts_[part].rate * time(part, device);
     return is_accelerated(part, device) ? busy : busy / scenario_.devices[device].cores;
   }
+  /// before: a device, or kNowhere, for each part.
+  void set_before(Before before) { before_ = std::move(before); }
+  const Before& before() const { return before_; }
+  /// Whether the part could stay where it was, and would not. Parts that have their device never move.
+  bool is_move(std::size_t part, std::uint32_t device) const {
+    return !before_.devices.empty() && before_.devices[part] != kNowhere && before_.devices[part] != device &&
+           !is_shared(part);
+  }
+
   /// Why the part cannot be on this device, whatever lies there beside it; empty: it can.
   std::string why_not(std::size_t part, std::size_t device) const;
 
@@ -94,6 +113,7 @@ class Problem {
   std::vector<std::vector<std::size_t>> flows_of_;
   std::vector<ServiceGraph> graphs_;
   std::unique_ptr<Routes> routes_;
+  Before before_;
 };
 
 /// How much more than a limit is still within it, as a share: of the rounding of solvers.

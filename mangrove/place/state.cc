@@ -108,6 +108,7 @@ void State::change(std::size_t part, std::uint32_t device, double sign) {
     watts_ += sign * there.idle_watts;
     devices_ += sign;
   }
+  if (problem_.is_move(part, device)) moves_ += sign;
   excess_ += device_excess(device);
   change_sharing(part, device, sign > 0 ? 1 : -1);
 }
@@ -161,7 +162,8 @@ void State::update_latency(std::size_t s) {
 }
 
 double State::excess() const {
-  const double sum = excess_ + deadline_excess_ + unconnected_;
+  const double too_many = std::max(0.0, moves_ - static_cast<double>(problem_.before().most_moves));
+  const double sum = excess_ + deadline_excess_ + unconnected_ + too_many;
   return sum < kTolerance / 100 ? 0 : sum;  // what is left of rounding
 }
 
@@ -171,6 +173,7 @@ double State::value(std::size_t level) const {
   measures.latency = mean_sum_ / std::max(1.0, static_cast<double>(latencies_.size()));
   measures.energy = watts_;
   measures.devices = devices_;
+  measures.moves = moves_;
   if (objective_.uses("worst_latency"))
     for (const Latency& latency : latencies_) measures.worst_latency = std::max(measures.worst_latency, latency.worst);
   return value_of(objective_.levels[level], measures);

@@ -14,8 +14,6 @@ namespace mangrove::place {
 /// Sums are kept as differences, so after very many changes they are rounded.
 class State {
  public:
-  static constexpr std::uint32_t kNowhere = 0xffff'ffff;
-
   /// objective: says what values() are. All parts are nowhere. The problem must live as long.
   State(const Problem& problem, const Objective& objective);
 
@@ -63,7 +61,7 @@ class State {
   double excess_ = 0;  // without deadlines
   double deadline_excess_ = 0;
   double unconnected_ = 0;  // flows
-  double price_ = 0, carried_price_ = 0, watts_ = 0, devices_ = 0, mean_sum_ = 0;
+  double price_ = 0, carried_price_ = 0, watts_ = 0, devices_ = 0, moves_ = 0, mean_sum_ = 0;
   std::vector<Seconds> mean_, worst_;  // of the tasks of a service
 };
 

@@ -93,6 +93,18 @@ Scenario small_scenario(std::uint64_t seed) {
   return Maker(seed).make();
 }
 
+Before small_before(const Problem& problem, std::uint64_t seed) {
+  Random random(seed);
+  Before before;
+  for (const Part& part : problem.parts()) {
+    const auto& candidates = *part.candidates;
+    const bool is_known = !candidates.empty() && random.below(5) > 0;
+    before.devices.push_back(is_known ? candidates[random.below(candidates.size())] : kNowhere);
+  }
+  if (random.below(2) == 0) before.most_moves = random.below(3);
+  return before;
+}
+
 Placement best_by_trying_all(const Problem& problem, const Objective& objective) {
   const std::vector<Part>& parts = problem.parts();
   Placement best;

@@ -13,6 +13,7 @@ namespace mangrove::place {
 namespace {
 
 using mangrove::testing::best_by_trying_all;
+using mangrove::testing::small_before;
 using mangrove::testing::small_scenario;
 
 const char* const kObjectives[] = {"cost",    "latency",      "worst_latency", "energy",
@@ -57,6 +58,39 @@ TEST(Solvers, ExactFindsWhatTryingAllFinds) {
   }
   EXPECT_GT(solved, 100u);
   EXPECT_GT(impossible, 20u);
+}
+
+TEST(Solvers, ExactMovesAsLittleAsIsSaid) {
+  const std::string objectives[] = {"cost", "moves,cost", "cost+0.2*moves", "latency+0.01*moves"};
+  std::size_t solved = 0, impossible = 0, moved = 0;
+  for (std::uint64_t seed = 1; seed <= 160; ++seed) {
+    Problem problem(small_scenario(seed));
+    problem.set_before(small_before(problem, seed));
+    const SolveOptions options = options_of(objectives[seed % std::size(objectives)]);
+    const Placement best = best_by_trying_all(problem, options.objective);
+    for (const char* name : {"exact", "local_search"}) {
+      const Solution found = *solver(name).solve(problem, options);
+      if (best.empty()) {
+        EXPECT_TRUE(found.placement.empty()) << name << " " << seed;
+        ++impossible;
+        continue;
+      }
+      if (found.placement.empty() && name != std::string("exact")) continue;  // it may miss the only one
+      const Evaluation evaluation = evaluate(problem, found.placement);
+      EXPECT_TRUE(evaluation.is_feasible()) << name << " " << seed;
+      if (name != std::string("exact")) continue;
+      ++solved;
+      moved += evaluation.measures.moves > 0 ? 1 : 0;
+      ASSERT_EQ(found.outcome, Solution::Outcome::optimal) << seed << ": " << found.why;
+      const auto values = values_of(options.objective, evaluation.measures);
+      const auto best_values = values_of(options.objective, evaluate(problem, best).measures);
+      for (std::size_t level = 0; level < values.size(); ++level)
+        EXPECT_NEAR(values[level], best_values[level], 1e-5 * std::abs(best_values[level])) << seed << " " << level;
+    }
+  }
+  EXPECT_GT(solved, 40u);
+  EXPECT_GT(moved, 10u);
+  EXPECT_GT(impossible, 10u);
 }
 
 TEST(Solvers, HeuristicsKeepConstraintsAndBounds) {
@@ -107,7 +141,8 @@ TEST(Solvers, ReturnTheBestSoFarWhenStopped) {
 
 TEST(State, SaysWhatEvaluationSays) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    const Problem problem(small_scenario(seed));
+    Problem problem(small_scenario(seed));
+    problem.set_before(small_before(problem, seed));
     Objective objective;
     for (const MeasureRow& row : measures()) objective.levels.push_back({{&row, 1}});
     State state(problem, objective);

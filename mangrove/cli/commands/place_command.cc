@@ -21,6 +21,8 @@
 namespace mangrove::cli {
 namespace {
 
+constexpr std::int64_t kAnyMoves = place::kMostTasks;
+
 struct PlaceState {
   std::string scenario;
   std::string solver = std::string(place::solvers().front().name);
@@ -28,19 +30,26 @@ struct PlaceState {
   Seconds time_limit = 60;
   std::int64_t seed = 1;
   bool compare = false;
+  std::string previous;
+  std::int64_t most_moves = kAnyMoves;
   std::string picture;
   Overrides overrides;
 
   Keys keys() {
     Keys keys;
     keys.begin_group("Placement");
-    keys.add("objective", objective,
-             "what is least: cost, latency, worst_latency, energy or devices; 'latency,cost': the first, then the "
-             "second; 'cost+9*latency': a sum with weights");
+    keys.add(
+        "objective", objective,
+        "what is least: cost, latency, worst_latency, energy, devices or moves; 'latency,cost': the first, then the "
+        "second; 'cost+9*latency': a sum with weights");
     keys.add("solver", solver, "how the placement is found: " + join_words(row_names(place::solvers())));
     keys.add_seconds("time_limit", time_limit, "then the best so far is the result", 0.1, 1e6);
     keys.add("seed", seed, "of the random choices of solvers", seed_range());
     keys.add("compare", compare, "run all solvers, and show how far each is from the best bound");
+    keys.begin_group("Placing anew");
+    keys.add("previous", previous,
+             "what `mangrove place --json` said before: then tasks that leave their device count");
+    keys.add("most_moves", most_moves, "tasks that may leave the device that they had", 0, kAnyMoves);
     keys.begin_group("Output");
     keys.add("picture", picture, "SVG file for a picture of the placement");
     return keys;
@@ -96,7 +105,15 @@ Status run_place(PlaceState& state, CommandContext& context) {
   auto row = find_row(place::solvers(), state.solver, "--solver: unknown solver", Code::invalid_argument);
   if (!row.ok()) return row.error();
   MG_TRY(place::Scenario scenario, place::load_scenario(state.scenario));
-  const place::Problem problem(std::move(scenario));
+  place::Problem problem(std::move(scenario));
+  if (!state.previous.empty()) {
+    MG_TRY(const std::string text, read_file(state.previous));
+    auto previous = job::parse_json<PreviousPlacement>(text).context(state.previous);
+    if (!previous.ok()) return make_error(Code::invalid_argument, previous.error().message);
+    problem.set_before(before_of(problem, *previous, static_cast<std::size_t>(state.most_moves)));
+  } else if (state.most_moves != kAnyMoves) {
+    return make_error(Code::invalid_argument, "--most-moves: moves are counted from a placement: give --previous too");
+  }
 
   std::optional<WaitDisplay> waiting(std::in_place, shows_progress(context.output), "place", state.time_limit);
   MG_TRY(const Solved solved, solve(**row, problem, options));
@@ -129,6 +146,7 @@ void add_place_command(CLI::App& app, CommandContext& context) {
       "  mangrove place examples/placement/tomato-farm.yaml \\\n"
       "                 --objective latency,cost --picture farm.svg\n"
       "  mangrove place examples/placement/smart-city.yaml --compare --json\n"
+      "  mangrove place now.yaml --previous before.json --most-moves 3\n"
       "docs/placement.md explains scenarios, and what a placement counts.");
   command->callback([&context, state] { context.action = [&context, state] { return run_place(*state, context); }; });
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "mangrove/base/format.h"
@@ -113,6 +115,23 @@ std::string proof_text(const PlaceReport::Result& result) {
 
 }  // namespace
 
+place::Before before_of(const Problem& problem, const PreviousPlacement& previous, std::size_t most_moves) {
+  using Name = std::tuple<std::string, std::string, std::size_t>;  // service, task, copy
+  std::map<std::string, std::uint32_t> devices;
+  for (std::uint32_t d = 0; d < problem.scenario().devices.size(); ++d)
+    devices.emplace(problem.scenario().devices[d].name, d);
+  std::map<Name, std::uint32_t> places;
+  for (const PreviousPlacement::Task& task : previous.tasks)
+    if (const auto device = devices.find(task.device); device != devices.end())
+      places.emplace(Name{task.service, task.task, task.copy}, device->second);
+  place::Before before{{}, most_moves};
+  for (std::size_t p = 0; p < problem.parts().size(); ++p) {
+    const auto place = places.find({problem.service(p).name, problem.task(p).name, problem.parts()[p].copy + 1});
+    before.devices.push_back(place != places.end() ? place->second : place::kNowhere);
+  }
+  return before;
+}
+
 PlaceReport::Result place_result(const Problem& problem, const place::Objective& objective, std::string_view solver,
                                  const Solution& solution, Seconds solving) {
   PlaceReport::Result result;
@@ -151,6 +170,8 @@ PlaceReport place_report(const Problem& problem, const std::string& objective, P
   report.latency = evaluation.measures.latency;
   report.worst_latency = evaluation.measures.worst_latency;
   report.devices_used = static_cast<std::size_t>(std::lround(evaluation.measures.devices));
+  if (!problem.before().devices.empty())
+    report.moves = static_cast<std::size_t>(std::lround(evaluation.measures.moves));
   std::vector<std::size_t> tasks_on(scenario.devices.size(), 0);
   for (std::size_t p = 0; p < problem.parts().size(); ++p) {
     const std::size_t d = solution.placement[p];
@@ -196,6 +217,9 @@ std::string place_text(const PlaceReport& report) {
     text += fmt::format("  cost {} an hour, {} W, mean latency {}, worst latency {}; solved in {}\n",
                         format_number(report.cost), format_number(report.energy), format_seconds(report.latency),
                         format_seconds(report.worst_latency), format_seconds(report.result.solving)) +
+            (report.moves ? "  " + format_things(static_cast<std::int64_t>(*report.moves), "task") +
+                                " on another device than before\n"
+                          : "") +
             services_text(report) + tasks_text(report) + devices_text(report) + links_text(report);
   return text + comparison_text(report);
 }

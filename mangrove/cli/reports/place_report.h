@@ -11,6 +11,25 @@
 
 namespace mangrove::cli {
 
+/// Of what `mangrove place --json` told before: where tasks were.
+struct PreviousPlacement {
+  struct Task {
+    std::string service, task;
+    std::size_t copy = 1;
+    std::string device;
+    static void fields(auto& self, auto& field) {
+      field("service", self.service);
+      field("task", self.task);
+      field("copy", self.copy);
+      field("device", self.device);
+    }
+  };
+  std::vector<Task> tasks;
+  static void fields(auto& self, auto& field) { field("placement", self.tasks); }
+};
+/// By part of the problem. Tasks and devices that are not there any more are left out.
+place::Before before_of(const place::Problem& problem, const PreviousPlacement& previous, std::size_t most_moves);
+
 /// What `mangrove place` tells (docs/json.md).
 struct PlaceReport {
   struct Task {
@@ -90,6 +109,7 @@ struct PlaceReport {
   double cost = 0, energy = 0;
   Seconds latency = 0, worst_latency = 0;
   std::size_t devices_used = 0;
+  std::optional<std::size_t> moves;  // without --previous there are none
   std::vector<Task> tasks;
   std::vector<Service> services;
   std::vector<Device> devices;  // that are used
@@ -105,6 +125,7 @@ struct PlaceReport {
     field("latency_s", self.latency);
     field("worst_latency_s", self.worst_latency);
     field("devices_used", self.devices_used);
+    field.or_null("moves", self.moves);
     field("placement", self.tasks);
     field("services", self.services);
     field("devices", self.devices);

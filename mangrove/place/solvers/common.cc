@@ -62,6 +62,27 @@ Solution solution_of(const Problem& problem, const Objective& objective, Placeme
   return solution;
 }
 
+State first_state(const Problem& problem, const Objective& objective) {
+  State best(problem, objective);
+  put_greedily(problem, best);
+  State heft(problem, objective);
+  put_by_finish_times(problem, heft);
+  const auto take = [&best](const State& other) {
+    if (!Rated::of(other).is_better_than(Rated::of(best))) return;
+    for (std::size_t p = 0; p < other.placement().size(); ++p) best.put(p, other.device_of(p));
+  };
+  take(heft);
+  if (problem.before().devices.empty()) return best;
+  State before(problem, objective);
+  for (std::size_t p = 0; p < problem.parts().size(); ++p)
+    if (const std::uint32_t device = problem.before().devices[p];
+        std::ranges::binary_search(*problem.parts()[p].candidates, device))
+      before.put(p, device);
+  put_greedily(problem, before);
+  take(before);
+  return best;
+}
+
 double simple_bound(const Problem& problem, const Objective& objective) {
   Measures least;
   std::set<std::uint32_t> used;  // in any case

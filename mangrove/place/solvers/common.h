@@ -30,7 +30,11 @@ Solution solution_of(const Problem& problem, const Objective& objective, Placeme
 /// LatencyBound.
 double simple_bound(const Problem& problem, const Objective& objective);
 
-/// Puts all parts one by one, by the solvers of these names.
+/// The best that is found without a search: all parts are put one by one, by greedy, by heft, and by greedy once those
+/// that were somewhere before are there again.
+State first_state(const Problem& problem, const Objective& objective);
+
+/// Puts all parts one by one, by the solvers of these names. greedy leaves those where they are that are somewhere.
 void put_greedily(const Problem& problem, State& state);
 void put_by_finish_times(const Problem& problem, State& state);
 

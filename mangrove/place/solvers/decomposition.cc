@@ -123,8 +123,7 @@ Result<Solution> solve_decomposition(const Problem& problem, const SolveOptions&
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   const SteadyClock clock;
   const Deadline end = clock.after(options.time_limit);
-  State state(problem, options.objective);
-  put_greedily(problem, state);
+  State state = first_state(problem, options.objective);
   SolveOptions half = options;
   half.time_limit = (end - clock.now()) / 2;
   improve(problem, half, 0.5, state);

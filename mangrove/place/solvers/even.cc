@@ -13,7 +13,7 @@ Result<Solution> solve_even(const Problem& problem, const SolveOptions& options)
   State state(problem, options.objective);
   put_fixed(problem, state);
   for (const std::size_t part : parts_in_order(problem)) {
-    if (state.device_of(part) != State::kNowhere) continue;
+    if (state.device_of(part) != kNowhere) continue;
     const double before = state.excess();
     // where nothing is exceeded, then where the fewest are
     using Rank = std::tuple<bool, std::uint32_t, std::uint32_t>;
@@ -23,7 +23,7 @@ Result<Solution> solve_even(const Problem& problem, const SolveOptions& options)
       if (Rank{false, parts, device} >= best) continue;
       state.put(part, device);
       best = std::min(best, Rank{state.excess() > before, parts, device});
-      state.put(part, State::kNowhere);
+      state.put(part, kNowhere);
     }
     state.put(part, std::get<2>(best));
   }

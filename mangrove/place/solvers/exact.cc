@@ -38,7 +38,8 @@ std::string explain(const Problem& problem, const std::stop_token& stop) {
                            {"the rates of links", {.links = true}},
                            {"licences", {.licences = true}},
                            {"groups that lie apart", {.apart = true}},
-                           {"copies that share no device", {.failures = true}}};
+                           {"copies that share no device", {.failures = true}},
+                           {"the limit of moves", {.moves = true}}};
   const Objective nothing{{Objective::Level()}};
   std::vector<std::string> names;
   for (const Class& one : classes) {

@@ -8,12 +8,12 @@ void put_greedily(const Problem& problem, State& state) {
   Choices choices(problem);
   put_fixed(problem, state);
   for (const std::size_t part : parts_in_order(problem)) {
-    if (state.device_of(part) != State::kNowhere) continue;
-    std::uint32_t best = State::kNowhere;
+    if (state.device_of(part) != kNowhere) continue;
+    std::uint32_t best = kNowhere;
     Rated best_rated;
     for (const std::uint32_t device : choices.of(part, state.placement())) {
       state.put(part, device);
-      if (Rated rated = Rated::of(state); best == State::kNowhere || rated.is_better_than(best_rated)) {
+      if (Rated rated = Rated::of(state); best == kNowhere || rated.is_better_than(best_rated)) {
         best = device;
         best_rated = std::move(rated);
       }

@@ -97,9 +97,9 @@ void put_by_finish_times(const Problem& problem, State& state) {
   std::vector<Schedule> schedules(problem.scenario().devices.size());
   std::vector<Seconds> finished(problem.parts().size(), 0);
   for (const std::size_t part : Ranking(problem).order()) {
-    const bool is_fixed = state.device_of(part) != State::kNowhere;
+    const bool is_fixed = state.device_of(part) != kNowhere;
     const double before = state.excess();
-    std::uint32_t best = State::kNowhere;
+    std::uint32_t best = kNowhere;
     std::pair<bool, Seconds> best_finish;  // whether it exceeds more than before
     for (const std::uint32_t device :
          is_fixed ? std::vector{state.device_of(part)} : choices.of(part, state.placement())) {
@@ -116,7 +116,7 @@ void put_by_finish_times(const Problem& problem, State& state) {
         state.put(part, device);
         finish.first = state.excess() > before;
       }
-      if (best == State::kNowhere || finish < best_finish) {
+      if (best == kNowhere || finish < best_finish) {
         best = device;
         best_finish = finish;
       }

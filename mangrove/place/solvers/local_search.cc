@@ -182,12 +182,9 @@ void improve(const Problem& problem, const SolveOptions& options, double effort,
 Result<Solution> solve_local_search(const Problem& problem, const SolveOptions& options) {
   if (const std::string why = why_impossible(problem); !why.empty())
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
-  State greedy(problem, options.objective), heft(problem, options.objective);
-  put_greedily(problem, greedy);
-  put_by_finish_times(problem, heft);
-  State& better = Rated::of(heft).is_better_than(Rated::of(greedy)) ? heft : greedy;
-  improve(problem, options, 1, better);
-  return solution_of(problem, options.objective, better.placement());
+  State state = first_state(problem, options.objective);
+  improve(problem, options, 1, state);
+  return solution_of(problem, options.objective, state.placement());
 }
 
 }  // namespace mangrove::place

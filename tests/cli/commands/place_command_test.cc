@@ -59,6 +59,40 @@ TEST(PlaceCommand, SaysWhyThereIsNone) {
   EXPECT_EQ(report["why"], "s/t can be on no device: it would load it with 200 %, above 100 % (1 device)");
 }
 
+TEST(PlaceCommand, PlacesAnewWithFewMoves) {
+  const TemporaryFolder folder;
+  const auto scenario = [&](const std::string& name, const std::string& price) {
+    const std::string path = folder / name;
+    EXPECT_TRUE(write_file_atomically(path, "device a: {price: 1}\ndevice b: {price: " + price +
+                                                "}\nservice s: {}\ntask s/x: {}\ntask s/y: {}\n")
+                    .ok());
+    return path;
+  };
+  const Finished first = mangrove_place({scenario("first.yaml", "2"), "--json"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_TRUE(json::parse(first.out)["moves"].is_null());
+  const std::string previous = folder / "previous.json";
+  ASSERT_TRUE(write_file_atomically(previous, first.out).ok());
+  const auto anew = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{scenario("second.yaml", "0.5"), "--previous", previous, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished run = mangrove_place(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return json::parse(run.out);
+  };
+  EXPECT_EQ(anew({})["moves"], 2);
+  EXPECT_EQ(anew({"--most-moves", "1"})["moves"], 0);  // one alone is no gain
+  EXPECT_EQ(anew({"--objective", "cost+0.2*moves"})["moves"], 2);
+  EXPECT_EQ(anew({"--objective", "cost+0.3*moves"})["moves"], 0);
+  const Finished lonely = mangrove_place({kFarm, "--most-moves", "1"});
+  EXPECT_EQ(lonely.status, 2);
+  EXPECT_NE(lonely.err.find("give --previous too"), std::string::npos) << lonely.err;
+  ASSERT_TRUE(write_file_atomically(previous, R"({"placement": [{"service": 3}]})").ok());
+  const Finished wrong = mangrove_place({kFarm, "--previous", previous});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("placement: 0: service"), std::string::npos) << wrong.err;
+}
+
 TEST(PlaceCommand, RefusesWhatItDoesNotKnow) {
   const auto error = [](std::vector<std::string> arguments) {
     const Finished run = mangrove_place(std::move(arguments));
