@@ -220,16 +220,4 @@ Result<TileGraph> Tiling::tile(std::size_t first, std::size_t last, const Region
   return TileGraph{std::move(graph), block.input};
 }
 
-std::vector<TileSegment> tile_segments(const Graph& graph) {
-  return Tiling(graph).segments();
-}
-
-Result<TileCost> tile_cost(const Graph& graph, std::size_t first, std::size_t last, const Region& output) {
-  return Tiling(graph).cost(first, last, output);
-}
-
-Result<TileGraph> tile_graph(const Graph& graph, std::size_t first, std::size_t last, const Region& output) {
-  return Tiling(graph).tile(first, last, output);
-}
-
 }  // namespace mangrove

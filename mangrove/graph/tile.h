@@ -20,7 +20,7 @@ enum class TileJoin {
 };
 
 /// Neighbouring operators [first, last) of a graph, before and behind which one value crosses the cut (graph/cut.h),
-/// and between which it does not. Blocks of tiles are rows of these.
+/// and between which it does not. A block of tiles is one of these or several in succession.
 struct TileSegment {
   std::size_t first = 0, last = 0;
   /// Each region of the value behind it can be computed from a region of the value before it, both f32 maps. False for
@@ -78,12 +78,5 @@ class Tiling {
   struct State;
   std::shared_ptr<const State> state_;
 };
-
-/// Tiling::segments.
-std::vector<TileSegment> tile_segments(const Graph& graph);
-/// Tiling::cost, for somebody who asks once.
-Result<TileCost> tile_cost(const Graph& graph, std::size_t first, std::size_t last, const Region& output);
-/// Tiling::tile, for somebody who asks once.
-Result<TileGraph> tile_graph(const Graph& graph, std::size_t first, std::size_t last, const Region& output);
 
 }  // namespace mangrove

@@ -22,8 +22,8 @@ bool have_same_plane(const Shape& a, const Shape& b) {
   return plane_size(a, 0) == plane_size(b, 0) && plane_size(a, 1) == plane_size(b, 1);
 }
 
-/// Each element is made from those of input 0 at the same place of the plane. So it is with what reshapes, if the plane
-/// is the same after it: only the dimensions before it change.
+/// Each element is made from those of input 0 at the same place of the plane. That holds for operators that reshape
+/// too, if the plane is the same after them.
 TileReads at_same_place(const TiledNode& at) {
   return have_same_plane(at.input(0), at.output()) ? from_first(axes_between(at.input(0), at.output())) : TileReads{};
 }
@@ -74,13 +74,15 @@ TileReads global_average(const TiledNode& at) {
   return reads;
 }
 
+/// can_average: tiles of the reduction over the whole plane can be added up.
+template <bool can_average = false>
 TileReads reduction(const TiledNode& at) {
   const Shape& input = at.input(0);
   const Result<ReductionGeometry> geometry = reduction_geometry(at.node, input, at.constant(1));
   if (!geometry.ok()) return {};
   Shape averaged = input;
   averaged[input.rank() - 2] = averaged[input.rank() - 1] = 1;
-  if (at.node.op == "ReduceMean" && geometry->kept == averaged && at.output() == averaged) return global_average(at);
+  if (can_average && geometry->kept == averaged && at.output() == averaged) return global_average(at);
   return have_same_plane(geometry->kept, input) ? at_same_place(at) : TileReads{};
 }
 
@@ -99,6 +101,7 @@ struct TileRule {
   std::string_view type;
   TileReads (*reads)(const TiledNode& at);
   NewConstants (*change)(TileChange& tile) = keep_node;
+  bool has_several_outputs = false;  // each of which is a map with the same plane
 };
 
 /// Not here: what mixes all of the plane (Gemm, MatMul, Flatten, normalisation over rows, GlobalMaxPool), what has
@@ -153,12 +156,12 @@ constexpr TileRule kTileRules[] = {
     {"Gather", along_axis<0>},
     {"LRN", along_axis<1>},
     {"LogSoftmax", along_axis<-1>},
-    {"ReduceMax", reduction},
-    {"ReduceMin", reduction},
-    {"ReduceSum", reduction},
+    {"ReduceMax", reduction<>},
+    {"ReduceMin", reduction<>},
+    {"ReduceSum", reduction<>},
     {"Reshape", at_same_place, set_plane_of_shape},
     {"Softmax", along_axis<-1>},
-    {"Split", along_axis<0>},
+    {"Split", along_axis<0>, keep_node, /*has_several_outputs=*/true},
     {"Squeeze", squeeze},
     {"Transpose", transpose},
     {"Unsqueeze", at_same_place},
@@ -176,7 +179,7 @@ constexpr TileRule kTileRules[] = {
     {"SpaceToDepth", tile_rules::space_to_depth},
     // of all of the plane
     {"GlobalAveragePool", global_average},
-    {"ReduceMean", reduction},
+    {"ReduceMean", reduction<true>},
 };
 
 const TileRule* find_tile_rule(std::string_view type) {
@@ -212,7 +215,7 @@ TileReads tile_reads(const Graph& graph, const Node& node, const std::set<std::s
   const TileRule* rule = find_tile_rule(node.op);
   if (rule == nullptr || !has_only_maps(graph, node)) return {};
   const std::ptrdiff_t outputs = std::ssize(node.outputs) - std::ranges::count(node.outputs, std::string());
-  if (outputs < 1 || (outputs > 1 && node.op != "Split")) return {};
+  if (outputs < 1 || (outputs > 1 && !rule->has_several_outputs)) return {};
   const TiledNode at{graph, node, learned};
   if (at.constant(0) != nullptr && rule->change != cut_planes) return {};
   TileReads reads = rule->reads(at);

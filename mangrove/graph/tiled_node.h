@@ -37,7 +37,7 @@ struct TiledNode {
   }
 };
 
-/// Of operators that read what is at the same place, until a rule says otherwise.
+/// The axes of an operator that reads what is at the same place. A rule changes them for operators that read elsewhere.
 inline std::array<TileAxis, 2> axes_between(const Shape& input, const Shape& output) {
   std::array<TileAxis, 2> axes;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -47,7 +47,7 @@ inline std::array<TileAxis, 2> axes_between(const Shape& input, const Shape& out
   return axes;
 }
 
-/// Of operators whose input 0 is their only map.
+/// What a tile needs of an operator whose input 0 is its only map.
 inline TileReads from_first(const std::array<TileAxis, 2>& axes) {
   return {.maps = {{0, axes}}};
 }

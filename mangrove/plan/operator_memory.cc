@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <set>
+#include <string>
 
 #include "mangrove/base/check.h"
 #include "mangrove/plan/operator_times.h"
@@ -54,17 +55,26 @@ std::vector<LayerMemory> layer_memory(const Graph& graph, const GraphLayers& lay
   return all;
 }
 
+std::vector<Bytes> operator_constants(const Graph& graph) {
+  std::vector<Bytes> bytes;
+  for (const Node& node : graph.nodes()) {
+    const std::set<std::string> inputs(node.inputs.begin(), node.inputs.end());
+    bytes.push_back(0);
+    for (const std::string& input : inputs)
+      if (const auto found = graph.initializers().find(input); found != graph.initializers().end())
+        bytes.back() += found->second.bytes();
+  }
+  return bytes;
+}
+
 std::vector<Bytes> operator_weights(const Graph& graph, std::int64_t batch, const Profile& profile) {
   const std::vector<OperatorProfile> operators = operators_of(graph, batch);
-  std::vector<std::size_t> each(operators.size());  // is a layer
-  std::iota(each.begin(), each.end(), 0);
-  const Layers constants = layers_of(graph, each, batch, false).network;
-  std::vector<Bytes> weights;
+  std::vector<Bytes> weights = operator_constants(graph);
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const OperatorProfile* found = profile.find(operators[i].name);
     const bool is_known =
         found != nullptr && found->weights > 0 && is_alike(*found, profile.batch, operators[i], batch);
-    weights.push_back(is_known ? found->weights : constants.layers[i].parameters);
+    if (is_known) weights[i] = found->weights;
   }
   return weights;
 }

@@ -23,8 +23,11 @@ void set_memory(Profile& profile, const Program& program);
 std::vector<LayerMemory> layer_memory(const Graph& graph, const GraphLayers& layers, const Profile& profile,
                                       bool training);
 
+/// Bytes of the constants of each operator.
+std::vector<Bytes> operator_constants(const Graph& graph);
+
 /// Bytes of the parameters of each operator, as its kernels have them by the profile. Where the profile does not say
-/// it: bytes of its constants.
+/// it, they are the bytes of its constants.
 std::vector<Bytes> operator_weights(const Graph& graph, std::int64_t batch, const Profile& profile);
 
 /// The larger of both figures for each layer, for devices with different profiles.

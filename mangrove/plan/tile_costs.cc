@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 #include <tuple>
 
@@ -10,24 +9,13 @@
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/plan/graph_layers.h"
+#include "mangrove/plan/operator_memory.h"
 
 namespace mangrove::plan {
 namespace {
 
 Bytes bytes_of_value(const ValueInfo& info, std::int64_t batch) {
   return elements_of(info, batch) * static_cast<Bytes>(size_of(info.dtype));
-}
-
-/// Bytes of the constants of each operator.
-std::vector<Bytes> constants_of_operators(const Graph& graph) {
-  std::vector<Bytes> bytes;
-  for (const Node& node : graph.nodes()) {
-    const std::set<std::string> inputs(node.inputs.begin(), node.inputs.end());
-    bytes.push_back(0);
-    for (const std::string& input : inputs)
-      if (graph.initializers().contains(input)) bytes.back() += bytes_of_value(graph.value(input), 1);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -100,7 +88,7 @@ void TileCosts::add_sums() {
   for (const Node& node : graph.nodes())
     node_multiply_adds_.push_back(static_cast<double>(mangrove::multiply_adds(graph, node, problem_.batch)));
   for (const double of_node : node_multiply_adds_) multiply_adds_ += of_node;
-  const std::vector<Bytes> weights = problem_.weights.empty() ? constants_of_operators(graph) : problem_.weights;
+  const std::vector<Bytes> weights = problem_.weights.empty() ? operator_constants(graph) : problem_.weights;
   const auto before_segments = [&](const auto& of_nodes) {
     typename std::decay_t<decltype(of_nodes)> sums(1, 0);
     for (const TileSegment& segment : segments_) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mangrove/base/table.h"
+#include "mangrove/graph/tile.h"
 
 namespace mangrove::plan {
 namespace {
@@ -20,16 +21,16 @@ Teams one_team(Result<TilePlan> plan) {
 Teams plan_even_grid(const TileProblem& problem) {
   const auto score = problem.objective == Objective::throughput ? &TilePlan::period : &TilePlan::latency;
   std::optional<TilePlan> best;
-  Error problem_of_first;
+  std::optional<Error> why_not;  // of the first number
   const Tiling tiling(problem.graph);
   for (const TileSegment& segment : tiling.segments()) {
     if (!segment.can_be_tiled) break;
     Result<TilePlan> plan = even_grid(problem, segment.last);
-    if (!plan.ok()) problem_of_first = plan.error();
+    if (!plan.ok() && !why_not) why_not = plan.error();
     if (plan.ok() && (!best || (*plan).*score < (*best).*score)) best = std::move(*plan);
   }
   if (best) return one_team(std::move(*best));
-  if (!problem_of_first.message.empty()) return problem_of_first;
+  if (why_not) return *why_not;
   return make_error(Code::invalid_argument, "tiling: the first operators of the network cannot be divided into tiles");
 }
 

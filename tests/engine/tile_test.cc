@@ -78,7 +78,7 @@ class TiledNetwork : public ::testing::TestWithParam<Network> {};
 TEST_P(TiledNetwork, ComputesTheSame) {
   const Graph graph = with_statistics(
       zoo::build_model(GetParam().name, {.sample_shape = GetParam().sample, .classes = 10, .seed = 1}).value());
-  const std::vector<TileSegment> segments = tile_segments(graph);
+  const std::vector<TileSegment> segments = Tiling(graph).segments();
   for (const TileSegment& segment : segments) {
     for (std::size_t i = segment.first; i < segment.last && !segment.can_be_tiled; ++i)
       EXPECT_TRUE(is_of_dense_layers(graph.nodes()[i])) << graph.nodes()[i].name;

@@ -66,6 +66,7 @@ Graph residual() {
 
 std::vector<std::pair<std::size_t, std::size_t>> ranges_of(const std::vector<TileSegment>& segments) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  ranges.reserve(segments.size());
   for (const TileSegment& segment : segments) ranges.emplace_back(segment.first, segment.last);
   return ranges;
 }
@@ -73,7 +74,7 @@ std::vector<std::pair<std::size_t, std::size_t>> ranges_of(const std::vector<Til
 using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
 
 TEST(TileSegments, AreWhatKernelsComputeTogether) {
-  const std::vector<TileSegment> segments = tile_segments(classifier());
+  const std::vector<TileSegment> segments = Tiling(classifier()).segments();
   EXPECT_EQ(ranges_of(segments), (Ranges{{0, 3}, {3, 4}, {4, 5}, {5, 6}}));
   for (std::size_t i = 0; i < segments.size(); ++i) EXPECT_EQ(segments[i].can_be_tiled, i < 2) << i;
   EXPECT_EQ(segments[0].input, (Region{0, 0, 8, 8}));
@@ -82,14 +83,14 @@ TEST(TileSegments, AreWhatKernelsComputeTogether) {
 }
 
 TEST(TileSegments, HoldWhatOneValueDoesNotCross) {
-  EXPECT_EQ(ranges_of(tile_segments(residual())), (Ranges{{0, 5}}));
+  EXPECT_EQ(ranges_of(Tiling(residual()).segments()), (Ranges{{0, 5}}));
   GraphParts exits = residual().parts();
   exits.nodes.insert(exits.nodes.begin(), make_node("first", "Neg", {"x"}, {"z"}));
   exits.nodes[1].inputs[0] = "z";
   exits.nodes[4].inputs[1] = "z";
-  EXPECT_EQ(ranges_of(tile_segments(Graph::create(exits).value())), (Ranges{{0, 1}, {1, 6}}));
+  EXPECT_EQ(ranges_of(Tiling(Graph::create(exits).value()).segments()), (Ranges{{0, 1}, {1, 6}}));
   exits.outputs = {"z", "y"};  // "z" crosses all cuts behind "first", and two values are the last one's
-  const std::vector<TileSegment> segments = tile_segments(Graph::create(exits).value());
+  const std::vector<TileSegment> segments = Tiling(Graph::create(exits).value()).segments();
   EXPECT_EQ(ranges_of(segments), (Ranges{{0, 1}, {1, 6}}));
   EXPECT_TRUE(segments[0].can_be_tiled);
   EXPECT_FALSE(segments[1].can_be_tiled);
@@ -104,8 +105,8 @@ TEST(TileSegments, HoldMapsOfOtherRanks) {
   parts.initializers["five"] = ints({0, 2, 2, 6, -1});
   parts.initializers["four"] = ints({-1, 4, 6, 6});
   const Graph graph = Graph::create(std::move(parts)).value();
-  EXPECT_EQ(ranges_of(tile_segments(graph)), (Ranges{{0, 1}, {1, 4}}));
-  const TileGraph tile = tile_graph(graph, 1, 4, {0, 0, 2, 3}).value();
+  EXPECT_EQ(ranges_of(Tiling(graph).segments()), (Ranges{{0, 1}, {1, 4}}));
+  const TileGraph tile = Tiling(graph).tile(1, 4, {0, 0, 2, 3}).value();
   EXPECT_EQ(tile.graph.value("r").shape, (Shape{kBatch, 2, 2, 2, 3}));
   EXPECT_EQ(tile.graph.value("y").shape, (Shape{kBatch, 4, 2, 3}));
 }
@@ -113,7 +114,7 @@ TEST(TileSegments, HoldMapsOfOtherRanks) {
 TEST(TileSegments, OfSeveralInputsAreNone) {
   GraphParts parts = with_constants({make_node("add", "Add", {"x", "z"}, {"y"})}, {"y"});
   parts.inputs.emplace_back("z", ValueInfo{DType::f32, Shape{kBatch, 4, 8, 8}});
-  EXPECT_TRUE(tile_segments(Graph::create(std::move(parts)).value()).empty());
+  EXPECT_TRUE(Tiling(Graph::create(std::move(parts)).value()).segments().empty());
 }
 
 TEST(TileSegments, OfOtherInputsCannotBeTiled) {
@@ -123,7 +124,7 @@ TEST(TileSegments, OfOtherInputsCannotBeTiled) {
                                  {DType::f32, Shape{4, 8, 8, kBatch}}}) {
     GraphParts parts = with_constants({make_node("relu", "Relu", {"x"}, {"y"})}, {"y"});
     parts.inputs[0].second = input;
-    const std::vector<TileSegment> segments = tile_segments(Graph::create(std::move(parts)).value());
+    const std::vector<TileSegment> segments = Tiling(Graph::create(std::move(parts)).value()).segments();
     ASSERT_EQ(segments.size(), 1u);
     EXPECT_FALSE(segments[0].can_be_tiled) << to_string(input.shape);
   }
@@ -131,17 +132,17 @@ TEST(TileSegments, OfOtherInputsCannotBeTiled) {
 
 TEST(TileCost, CountsTheHalo) {
   const Graph graph = classifier();
-  const TileCost corner = tile_cost(graph, 0, 4, {0, 0, 1, 2}).value();
+  const TileCost corner = Tiling(graph).cost(0, 4, {0, 0, 1, 2}).value();
   EXPECT_EQ(corner.input, (Region{0, 0, 3, 5}));  // of [0, 2) x [0, 4) behind the activation
   ASSERT_EQ(corner.shares.size(), 4u);
   for (const double share : corner.shares) EXPECT_DOUBLE_EQ(share, 2.0 / 16);
-  EXPECT_EQ(tile_cost(graph, 0, 4, {1, 1, 3, 3}).value().input, (Region{1, 1, 7, 7}));
-  EXPECT_EQ(tile_cost(graph, 3, 4, {1, 1, 3, 3}).value().input, (Region{2, 2, 6, 6}));
-  EXPECT_EQ(tile_cost(graph, 0, 4, {0, 0, 4, 4}).value().input, (Region{0, 0, 8, 8}));
+  EXPECT_EQ(Tiling(graph).cost(0, 4, {1, 1, 3, 3}).value().input, (Region{1, 1, 7, 7}));
+  EXPECT_EQ(Tiling(graph).cost(3, 4, {1, 1, 3, 3}).value().input, (Region{2, 2, 6, 6}));
+  EXPECT_EQ(Tiling(graph).cost(0, 4, {0, 0, 4, 4}).value().input, (Region{0, 0, 8, 8}));
 }
 
 TEST(TileCost, CountsWhatIsComputedForOthers) {
-  const TileCost cost = tile_cost(residual(), 0, 5, {0, 0, 4, 8}).value();
+  const TileCost cost = Tiling(residual()).cost(0, 5, {0, 0, 4, 8}).value();
   EXPECT_EQ(cost.input, (Region{0, 0, 6, 8}));
   EXPECT_EQ(cost.shares, (std::vector<double>{5.0 / 8, 5.0 / 8, 0.5, 0.5, 0.5}));
 }
@@ -149,7 +150,7 @@ TEST(TileCost, CountsWhatIsComputedForOthers) {
 TEST(TileGraph, PadsWhereThereIsNoNeighbour) {
   const Graph graph = classifier();
   const auto pads_of = [&](const Region& output) {
-    return tile_graph(graph, 0, 4, output).value().graph.nodes()[0].ints_or("pads", {});
+    return Tiling(graph).tile(0, 4, output).value().graph.nodes()[0].ints_or("pads", {});
   };
   EXPECT_EQ(pads_of({0, 0, 1, 2}), (Ints{1, 1, 0, 0}));
   EXPECT_EQ(pads_of({1, 1, 3, 3}), (Ints{0, 0, 0, 0}));
@@ -163,7 +164,7 @@ TEST(TileGraph, PadsAsAutoPadAndCeilModeDo) {
                  {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"ceil_mode", std::int64_t{1}}})},
       {"y"});
   ASSERT_EQ(graph.value("y").shape, (Shape{kBatch, 4, 2, 4}));  // from 4 x 8: the last windows stick out
-  const TileGraph tile = tile_graph(graph, 0, 2, {1, 3, 2, 4}).value();
+  const TileGraph tile = Tiling(graph).tile(0, 2, {1, 3, 2, 4}).value();
   const Node &conv = tile.graph.nodes()[0], &pool = tile.graph.nodes()[1];
   EXPECT_EQ(conv.ints_or("pads", {}), (Ints{0, 0, 1, 1}));
   EXPECT_EQ(pool.ints_or("pads", {}), (Ints{0, 0, 1, 1}));
@@ -174,7 +175,7 @@ TEST(TileGraph, PadsAsAutoPadAndCeilModeDo) {
 
 TEST(TileGraph, KeepsNamesAndSharesWeights) {
   const Graph graph = classifier();
-  const TileGraph tile = tile_graph(graph, 0, 3, {2, 2, 4, 4}).value();
+  const TileGraph tile = Tiling(graph).tile(0, 3, {2, 2, 4, 4}).value();
   EXPECT_EQ(tile.graph.inputs()[0].first, "x");
   EXPECT_EQ(tile.graph.inputs()[0].second.shape, (Shape{kBatch, 4, 4, 4}));
   EXPECT_EQ(tile.graph.outputs(), Names{"r"});
@@ -185,7 +186,7 @@ TEST(TileGraph, KeepsNamesAndSharesWeights) {
 }
 
 TEST(TileGraph, CutsWhatAReaderDoesNotNeed) {
-  const TileGraph tile = tile_graph(residual(), 0, 5, {0, 0, 4, 8}).value();
+  const TileGraph tile = Tiling(residual()).tile(0, 5, {0, 0, 4, 8}).value();
   Names names;
   for (const Node& node : tile.graph.nodes()) names.push_back(node.name);
   EXPECT_EQ(names, (Names{"conv1", "relu1", "conv2", "add/crop", "add", "relu2"}));
@@ -196,7 +197,7 @@ TEST(TileGraph, CutsWhatAReaderDoesNotNeed) {
 TEST(TileGraph, TakesOtherNamesThanThoseThereAre) {
   GraphParts parts = residual().parts();
   parts.nodes[1].name = "add/crop";
-  const TileGraph tile = tile_graph(Graph::create(std::move(parts)).value(), 0, 5, {0, 0, 4, 8}).value();
+  const TileGraph tile = Tiling(Graph::create(std::move(parts)).value()).tile(0, 5, {0, 0, 4, 8}).value();
   EXPECT_EQ(tile.graph.nodes()[3].name, "add/crop2");
 }
 
@@ -205,18 +206,18 @@ TEST(TileGraph, OfAnAverageIsASummand) {
       network({make_node("conv", "Conv", {"x", "w"}, {"c"}, padded(1)),
                make_node("pool", "GlobalAveragePool", {"c"}, {"y"}), make_node("neg", "Neg", {"y"}, {"z"})},
               {"z"});
-  const std::vector<TileSegment> segments = tile_segments(graph);
+  const std::vector<TileSegment> segments = Tiling(graph).segments();
   EXPECT_EQ(ranges_of(segments), (Ranges{{0, 1}, {1, 2}, {2, 3}}));
   EXPECT_EQ(segments[1].join, TileJoin::add);
   EXPECT_EQ(segments[1].output, (Region{0, 0, 8, 8}));
-  EXPECT_EQ(tile_cost(graph, 0, 2, {0, 0, 2, 8}).value().shares, (std::vector<double>{0.25, 0.25}));
-  const TileGraph tile = tile_graph(graph, 0, 2, {0, 0, 2, 8}).value();
+  EXPECT_EQ(Tiling(graph).cost(0, 2, {0, 0, 2, 8}).value().shares, (std::vector<double>{0.25, 0.25}));
+  const TileGraph tile = Tiling(graph).tile(0, 2, {0, 0, 2, 8}).value();
   EXPECT_EQ(tile.input, (Region{0, 0, 3, 8}));
   EXPECT_EQ(tile.graph.value("y").shape, (Shape{kBatch, 4, 1, 1}));
   ASSERT_EQ(tile.graph.nodes().back().name, "pool/share");
   EXPECT_EQ(tile.graph.initializers().at("pool/share").as<float>()[0], 0.25f);
   EXPECT_EQ(tile.graph.parameters(), Names{"w"});
-  EXPECT_EQ(tile_cost(graph, 0, 3, {0, 0, 1, 1}).code(), Code::invalid_argument);  // nothing may come behind
+  EXPECT_EQ(Tiling(graph).cost(0, 3, {0, 0, 1, 1}).code(), Code::invalid_argument);  // nothing may come behind
 }
 
 TEST(TileGraph, CutsConstantsThatHaveAPlane) {
@@ -226,7 +227,7 @@ TEST(TileGraph, CutsConstantsThatHaveAPlane) {
   parts.initializers["mean_image"] = zeros({4, 8, 8});
   parts.initializers["per_channel"] = zeros({4, 1, 1});
   const Graph graph = Graph::create(std::move(parts)).value();
-  const TileGraph tile = tile_graph(graph, 0, 2, {1, 2, 4, 4}).value();
+  const TileGraph tile = Tiling(graph).tile(0, 2, {1, 2, 4, 4}).value();
   EXPECT_EQ(tile.graph.value(tile.graph.nodes()[0].inputs[1]).shape, (Shape{4, 3, 2}));
   EXPECT_EQ(tile.graph.nodes()[1].inputs[1], "per_channel");
 }
@@ -234,8 +235,8 @@ TEST(TileGraph, CutsConstantsThatHaveAPlane) {
 TEST(TileGraph, RefusesWhatIsNoTile) {
   const Graph graph = classifier();
   const auto message = [&](std::size_t first, std::size_t last, const Region& region) {
-    const auto cost = tile_cost(graph, first, last, region);
-    const auto tile = tile_graph(graph, first, last, region);
+    const auto cost = Tiling(graph).cost(first, last, region);
+    const auto tile = Tiling(graph).tile(first, last, region);
     EXPECT_EQ(tile.code(), Code::invalid_argument);
     EXPECT_EQ(cost.error().message, tile.error().message);
     return cost.error().message;
@@ -269,7 +270,7 @@ TEST_P(NoTiles, AreThereOf) {
   for (const auto& [name, tensor] : GetParam().constants) parts.initializers[name] = tensor;
   const auto graph = Graph::create(std::move(parts));
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const std::vector<TileSegment> segments = tile_segments(*graph);
+  const std::vector<TileSegment> segments = Tiling(*graph).segments();
   EXPECT_FALSE(std::ranges::all_of(segments, &TileSegment::can_be_tiled));
 }
 
@@ -343,11 +344,11 @@ TEST(NoTiles, AreThereOfPositionsOfMaxima) {
       {make_node("pool", "MaxPool", {"x"}, {"m", "at"}, {{"kernel_shape", Ints{2, 2}}}),
        make_node("cast", "Cast", {"at"}, {"c"}, {{"to", std::int64_t{1}}}), make_node("add", "Add", {"m", "c"}, {"y"})},
       {"y"});
-  EXPECT_FALSE(tile_segments(graph)[0].can_be_tiled);
+  EXPECT_FALSE(Tiling(graph).segments()[0].can_be_tiled);
 }
 
 TEST(TileGraph, CanBeSavedAndReadAgain) {
-  const TileGraph tile = tile_graph(residual(), 0, 5, {2, 2, 5, 5}).value();
+  const TileGraph tile = Tiling(residual()).tile(0, 5, {2, 2, 5, 5}).value();
   const auto again = parse_onnx(encode_onnx(tile.graph));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->value("y"), tile.graph.value("y"));

@@ -230,7 +230,8 @@ TEST(PlanTiles, IsFasterThanWhatOthersPlan) {
     for (Seconds& seconds : problem.devices[d].seconds) seconds *= 1 + 0.3 * static_cast<double>(d);
   const TilePlan plan = only_plan(problem);
   double most_work = 0;
-  for (const TileSegment& segment : tile_segments(graph)) {
+  const Tiling tiling(graph);
+  for (const TileSegment& segment : tiling.segments()) {
     const Result<TilePlan> grid = even_grid(problem, segment.last);
     if (!grid.ok()) continue;
     EXPECT_LT(plan.latency, grid->latency);

@@ -78,7 +78,7 @@ TEST(PriceTiles, GathersATiledResultOnTheSource) {
 TEST(PriceTiles, SendsASummandOfAnAverageToTheNextBlock) {
   const Graph graph = model("resnet-18", 64);
   TileProblem problem{.graph = graph, .devices = {board(graph, 1e9, 1e7), board(graph, 1e9, 1e7)}};
-  const std::vector<TileSegment> segments = tile_segments(graph);
+  const std::vector<TileSegment> segments = Tiling(graph).segments();
   std::size_t average = 0;
   while (segments[average].join != TileJoin::add) ++average;
   const TileSegment& last = segments[average];
@@ -210,7 +210,7 @@ TEST(TileCosts, OfABlockAreThoseOfTheGraph) {
 TEST(EvenGrid, IsDeepThingsGridAndTheRestOnTheFirstDevice) {
   const Graph graph = model("vgg-11", 64);
   const TileProblem problem{.graph = graph, .devices = std::vector<TileDevice>(6, board(graph, 1e9, 1e7))};
-  const std::vector<TileSegment> segments = tile_segments(graph);
+  const std::vector<TileSegment> segments = Tiling(graph).segments();
   const Result<TilePlan> plan = even_grid(problem, segments[2].first + 1);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   ASSERT_EQ(plan->blocks.size(), 2u);

@@ -30,9 +30,9 @@ struct PlanNetwork {
   std::vector<std::vector<Seconds>> operator_seconds;  // of each device, of each node of the graph
   std::vector<Bytes> operator_weights;                 // the largest on any device
 
-  /// The same for tiles, on the same devices, the fastest first. The processor's time for a byte is by the key
-  /// `handling` of the device file; a message takes none, whatever its length. This object must outlive it.
-  /// REQUIRES: there is a graph.
+  /// The problem of planning tiles on these devices, which stand in it in the order of their speed, the fastest first.
+  /// The key `handling` of the device file gives the processor's time for a byte. A message takes no further time. This
+  /// object must outlive it. REQUIRES: there is a graph.
   plan::TileProblem tile_problem() const;
 };
 

@@ -24,7 +24,7 @@ struct Box {
 
 /// Boxes with an arrow from each to the next one. label: what the picture shows, for who cannot see it.
 Drawing chain_drawing(const std::string& label, const std::vector<Box>& boxes);
-/// The same as an <svg>.
+/// Writes chain_drawing() as an <svg> element of a page.
 std::string chain_picture(const std::string& label, const std::vector<Box>& boxes);
 
 /// Boxes that hang on a common line, which has a name.

@@ -12,11 +12,11 @@ struct Drawing {
   std::string content;
 };
 
-/// It as an <svg> of a page.
+/// Writes it as an <svg> element of a page.
 std::string svg_in_page(const Drawing& drawing);
 
-/// Drawings below one another and a title, as an SVG file. Its colours can be told apart on light and on dark paper; it
-/// has no paper of its own.
+/// Writes a title, and drawings below one another, as an SVG file. Its colours can be told apart on light and on dark
+/// paper; it has no paper of its own.
 std::string svg_file(const std::string& title, const std::vector<Drawing>& drawings);
 
 }  // namespace mangrove::cli

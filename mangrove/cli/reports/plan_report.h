@@ -108,9 +108,9 @@ std::vector<PlanReport::Way> planned_ways(const plan::Problem& problem);
 
 PlanReport plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice);
 
-/// Its first line: "Plan: resnet-20, micro-batches of 8: 381 samples/s, ...".
+/// The first line of plan_text(): "Plan: resnet-20, micro-batches of 8: 381 samples/s, ...".
 std::string plan_summary(const plan::Problem& problem, const plan::Plan& plan);
-/// The same as a table with a picture, for people.
+/// Writes the plan as a table with a picture, for people.
 std::string plan_text(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice);
 
 }  // namespace mangrove::cli

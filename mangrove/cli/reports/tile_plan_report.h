@@ -114,10 +114,10 @@ TilePlanReport tile_plan_report(const plan::TileProblem& problem, const plan::Pr
                                 const std::vector<plan::TilePlan>& teams,
                                 const std::vector<plan::TileAlternative>& alternatives);
 
-/// What it comes to: "Plan: resnet-18 in tiles, ...: latency 310 ms, 4.1 samples/s".
+/// The first line of tile_plan_text(): "Plan: resnet-18 in tiles, ...: latency 310 ms, 4.1 samples/s".
 std::string tile_plan_summary(const TilePlanReport& report);
 
-/// The same as tables, for people.
+/// Writes the report as tables, for people.
 std::string tile_plan_text(const TilePlanReport& report);
 
 }  // namespace mangrove::cli

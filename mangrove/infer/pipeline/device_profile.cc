@@ -20,6 +20,11 @@ DeviceProfile profile_of(const std::vector<DeviceProfile>& measured, net::Rank r
   return profile;
 }
 
+DeviceProfile& profile_among(std::vector<DeviceProfile>& measured, net::Rank rank) {
+  const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
+  return found != measured.end() ? *found : measured.emplace_back(profile_of(measured, rank));
+}
+
 void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seconds) {
   constexpr double kMost = 2;
   const auto known = std::ranges::find(devices, rank, &DeviceProfile::rank);

@@ -43,6 +43,9 @@ struct DeviceProfile {
 /// The profile of a rank. One that was not measured is taken to be like the first device, and has no name of its own.
 DeviceProfile profile_of(const std::vector<DeviceProfile>& measured, net::Rank rank);
 
+/// The same, which is added to the measured ones if it is not among them.
+DeviceProfile& profile_among(std::vector<DeviceProfile>& measured, net::Rank rank);
+
 /// Scales all times of operators and of reading, so that the whole network takes the node `rank` this number of seconds
 /// for a micro-batch. That is its time in a long run, in which caches are colder and other boards of its machine busier
 /// than while operators are measured. The factor is at most two. Nothing changes if the rank is not among the devices.

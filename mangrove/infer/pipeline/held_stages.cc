@@ -1,6 +1,7 @@
 #include "mangrove/infer/pipeline/held_stages.h"
 
 #include <algorithm>
+#include <set>
 
 #include "mangrove/graph/cut.h"
 
@@ -31,17 +32,14 @@ Status HeldStages::place(const Command& command, const Graph& graph) {
   places_.assign(command.stages().begin(), command.stages().end());
   for (std::size_t s = 0; s < places_.size(); ++s)
     if (std::ranges::count(places_[s].ranks(), rank_) > 0) keys[s] = key(command, places_[s]);
-  std::erase_if(by_key_, [&](const auto& held) {
-    return std::ranges::none_of(keys, [&](const auto& mine) { return mine.second == held.first; });
-  });
+  std::set<std::string> kept;
+  for (const auto& [s, own] : keys) kept.insert(own);
+  parts_.keep(kept);
   for (const auto& [s, own] : keys) {
-    std::shared_ptr<CompiledStage>& stage = by_key_[own];
-    if (stage == nullptr) {
-      MG_TRY(stage, CompiledStage::create(ordered, places_[s].first(), places_[s].last(), options_, load_));
-      std::ranges::fill(stage->input(options_.micro_batch), 0.0f);
-      stage->run(options_.micro_batch);  // touches all memory before the time counts
-    }
-    by_number_[s] = stage;
+    const StagePlace& place = places_[s];
+    MG_TRY(by_number_[s], parts_.get(own, [&] {
+      return CompiledStage::create(ordered, place.first(), place.last(), options_, load_);
+    }));
   }
   return {};
 }
@@ -55,7 +53,7 @@ bool HeldStages::fits(const Route& route) const {
 
 CompiledStage* HeldStages::find(std::size_t stage) const {
   const auto found = by_number_.find(stage);
-  return found == by_number_.end() ? nullptr : found->second.get();
+  return found == by_number_.end() ? nullptr : found->second;
 }
 
 }  // namespace mangrove::infer

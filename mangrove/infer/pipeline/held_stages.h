@@ -1,12 +1,12 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "mangrove/engine/compiled_stage.h"
 #include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/pipeline/compiled_parts.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::infer {
@@ -20,7 +20,7 @@ class HeldStages {
  public:
   /// load: gives stages their weights.
   HeldStages(CompiledStageOptions options, net::Rank rank, LoadParameters load = load_parameters)
-      : options_(std::move(options)), rank_(rank), load_(std::move(load)) {}
+      : options_(std::move(options)), rank_(rank), load_(std::move(load)), parts_(options_.micro_batch) {}
 
   /// Compiles stages that are new here, keeps those that it had before, and frees the others before that. errors: those
   /// of CompiledStage::create and in_order.
@@ -42,8 +42,8 @@ class HeldStages {
   const net::Rank rank_;
   const LoadParameters load_;
   std::vector<StagePlace> places_;
-  std::map<std::string, std::shared_ptr<CompiledStage>> by_key_;
-  std::map<std::size_t, std::shared_ptr<CompiledStage>> by_number_;
+  CompiledParts parts_;
+  std::map<std::size_t, CompiledStage*> by_number_;
 };
 
 }  // namespace mangrove::infer

@@ -19,12 +19,6 @@ int most_replicas(const StagePlan& plan) {
   return static_cast<int>(most);
 }
 
-/// That of a rank which was not measured is added.
-DeviceProfile& added_profile(std::vector<DeviceProfile>& devices, net::Rank rank) {
-  const auto found = std::ranges::find(devices, rank, &DeviceProfile::rank);
-  return found != devices.end() ? *found : devices.emplace_back(profile_of(devices, rank));
-}
-
 /// A rank that was not measured has the profile of the first device.
 std::vector<DeviceProfile> profiles_of(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) {
   std::vector<DeviceProfile> devices;
@@ -180,7 +174,7 @@ bool Replanner::rescale(const Factors& factors, std::vector<DeviceProfile>& devi
     const auto before = factors_.find(rank);
     if (before == factors_.end() || factor <= 0 || !plan::drift_persists(before->second, factor)) continue;
     has_drifted = true;
-    added_profile(devices, rank).scale(factor);
+    profile_among(devices, rank).scale(factor);
   }
   return has_drifted;
 }
@@ -191,7 +185,7 @@ bool Replanner::slow_down_links(const StagePlan& plan, std::optional<std::size_t
   if (!link || slow_link_ != link) return false;
   const BytesPerSecond rate = static_cast<double>(round_.sent_bytes[*link]) / round_.count / answer_period();
   for (const std::size_t end : {*link - 1, *link}) {
-    DeviceProfile& profile = added_profile(devices, plan.stages[end].replicas.front().rank);
+    DeviceProfile& profile = profile_among(devices, plan.stages[end].replicas.front().rank);
     profile.rate = profile.rate > 0 ? std::min(profile.rate, rate) : rate;
   }
   return true;

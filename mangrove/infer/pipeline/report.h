@@ -240,31 +240,6 @@ struct TrustReport {
   }
 };
 
-/// What is told of work that streams through nodes. The keys that compare it with one node are left out without a
-/// baseline, and for frames that a client pushed.
-struct StreamedResult {
-  InferResult all;
-  std::optional<double> single_images_per_s, speedup, agreement;
-  std::optional<std::int64_t> lost, duplicated;  // images
-  std::optional<std::int64_t> unreadable;        // frames
-  std::int64_t missed = 0;
-  Latency latency;
-  std::int64_t repeated = 0;  // micro-batches
-
-  static void fields(auto& self, auto& field) {
-    InferResult::fields(self.all, field);
-    field("single_images_per_s", self.single_images_per_s);
-    field("speedup", self.speedup);
-    field("agreement", self.agreement);
-    field("lost", self.lost);
-    field("duplicated", self.duplicated);
-    field("unreadable", self.unreadable);
-    field("missed", self.missed);
-    field("latency", self.latency);
-    field("repeated", self.repeated);
-  }
-};
-
 /// The encoded values that nodes have sent to each other.
 struct SentActivations {
   std::string encoding;
@@ -278,16 +253,20 @@ struct SentActivations {
   }
 };
 
-/// The result of a pipeline.
-struct PipelineResult : StreamedResult {
+/// What is told of work that streams through nodes. The keys that compare it with one node are left out without a
+/// baseline, and for frames that a client pushed.
+struct StreamedResult {
+  InferResult all;
+  std::optional<double> single_images_per_s, speedup, agreement;
+  std::optional<std::int64_t> lost, duplicated;  // images
+  std::optional<std::int64_t> unreadable;        // frames
+  std::int64_t missed = 0;
+  Latency latency;
+  std::int64_t repeated = 0;  // micro-batches
   std::size_t window = 0;
   double predicted_images_per_s = 0;
-  Seconds predicted_seconds = 0, predicted_latency = 0;
-  std::string limited_by;
+  Seconds predicted_latency = 0;  // of a micro-batch that never waits
   SentActivations activations;
-  std::optional<TrustReport> trust;  // of a job with spot checks
-  std::vector<StageReport> stages;
-  std::vector<DeviceReport> devices;
 
   void leave_out_answers() {
     all.leave_out_answers();
@@ -295,13 +274,35 @@ struct PipelineResult : StreamedResult {
     activations.changed_predictions.reset();
   }
   static void fields(auto& self, auto& field) {
-    StreamedResult::fields(self, field);
+    InferResult::fields(self.all, field);
+    field("single_images_per_s", self.single_images_per_s);
+    field("speedup", self.speedup);
+    field("agreement", self.agreement);
+    field("lost", self.lost);
+    field("duplicated", self.duplicated);
+    field("unreadable", self.unreadable);
+    field("missed", self.missed);
+    field("latency", self.latency);
+    field("repeated", self.repeated);
     field("window", self.window);
     field("predicted_images_per_s", self.predicted_images_per_s);
-    field("predicted_seconds", self.predicted_seconds);
     field("predicted_latency_s", self.predicted_latency);
-    field("limited_by", self.limited_by);
     field("activations", self.activations);
+  }
+};
+
+/// The result of a pipeline.
+struct PipelineResult : StreamedResult {
+  Seconds predicted_seconds = 0;
+  std::string limited_by;
+  std::optional<TrustReport> trust;  // of a job with spot checks
+  std::vector<StageReport> stages;
+  std::vector<DeviceReport> devices;
+
+  static void fields(auto& self, auto& field) {
+    StreamedResult::fields(self, field);
+    field("predicted_seconds", self.predicted_seconds);
+    field("limited_by", self.limited_by);
     field("trust", self.trust);
     field("stages", self.stages);
     field("devices", self.devices);

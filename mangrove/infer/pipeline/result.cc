@@ -57,7 +57,7 @@ void add_stream(const InferJob& job, const StagePlan& planned, const StreamResul
   result.predicted_images_per_s = per_second(images, result.predicted_seconds);
   result.predicted_latency = planned.latency;
   result.limited_by = planned.limited_by;
-  result.activations = sent_activations(job, sent_bytes(streamed));
+  set_activations(job, sent_bytes(streamed), result);
   result.stages = stage_reports(streamed, reports);
 }
 
@@ -106,13 +106,14 @@ void set_figures(const InferJob& job, const FrameCounts& counts, Seconds seconds
   result.latency = Latency({counts.latencies.begin(), counts.latencies.end()});
 }
 
-SentActivations sent_activations(const InferJob& job, Bytes sent) {
+void set_activations(const InferJob& job, Bytes sent, StreamedResult& result) {
   constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
   const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
-  return {.encoding = job.activations().empty() ? "float32" : job.activations(),
-          .sent_bytes = sent,
-          .saved_bytes = std::llround(static_cast<double>(sent) * (times - 1)),
-          .changed_predictions = {}};
+  result.activations = {.encoding = job.activations().empty() ? "float32" : job.activations(),
+                        .sent_bytes = sent,
+                        .saved_bytes = std::llround(static_cast<double>(sent) * (times - 1)),
+                        .changed_predictions = {}};
+  if (result.agreement) result.activations.changed_predictions = 1 - *result.agreement;
 }
 
 PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,
@@ -121,7 +122,6 @@ PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Bas
   PipelineResult result;
   set_figures(job, data, baseline, answers, streamed.seconds, result);
   add_stream(job, planned, streamed, reports, result);
-  if (result.agreement) result.activations.changed_predictions = 1 - *result.agreement;
   return result;
 }
 

@@ -20,7 +20,8 @@ void set_figures(const InferJob& job, const Hello& data, const Baseline* baselin
 /// The figures of the answers to frames that a client pushed.
 void set_figures(const InferJob& job, const FrameCounts& counts, Seconds seconds, StreamedResult& result);
 /// What nodes have sent to each other, encoded as the job says, and how much less that is than float32 would have been.
-SentActivations sent_activations(const InferJob& job, Bytes sent);
+/// result: its other figures are set.
+void set_activations(const InferJob& job, Bytes sent, StreamedResult& result);
 
 /// The result of a pipeline. baseline: what it is compared with; null: nothing. planned: the first plan.
 PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline* baseline,

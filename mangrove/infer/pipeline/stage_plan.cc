@@ -6,8 +6,8 @@
 #include <map>
 
 #include "mangrove/base/suggestion.h"
-#include "mangrove/graph/cut.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/pipeline/memory_besides.h"
 #include "mangrove/plan/alike.h"
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/operator_memory.h"
@@ -18,8 +18,7 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Bytes kBatchesRead = 3;  // micro-batches of samples in memory: two are prepared while one is computed
-constexpr double kMessages = 2;    // of a stage for each micro-batch: what it gets and what it sends
+constexpr double kMessages = 2;  // of a stage for each micro-batch: what it gets and what it sends
 
 class Planning {
  public:
@@ -147,24 +146,10 @@ class Planning {
   /// here; where a device has several places, that of all but an equal part of the rest.
   Bytes reserved(const DeviceProfile& profile, std::size_t places) const {
     if (profile.memory == 0) return profile.needed;
-    const Bytes taken = profile.needed + bytes_read() + largest_weight();
+    const Bytes taken = profile.needed + bytes_read(graph_, job_.micro_batch()) + largest_weight(graph_);
     Bytes of_device = 0;
     for (std::size_t i = 0; i < places; ++i) of_device += &profile_of(i, places) == &profile ? 1 : 0;
     return profile.memory - std::max<Bytes>(0, profile.memory - taken) / of_device;
-  }
-
-  Bytes largest_weight() const {
-    Bytes most = 0;
-    for (const std::string& name : graph_.parameters()) most = std::max(most, graph_.initializers().at(name).bytes());
-    return most;
-  }
-
-  /// Samples that a device which reads them has at hand.
-  Bytes bytes_read() const {
-    Bytes bytes = 0;
-    for (const auto& [name, info] : graph_.inputs())
-      if (!graph_.initializers().contains(name)) bytes += kBatchesRead * 4 * elements_of(info, job_.micro_batch());
-    return bytes;
   }
 
   StagePlan described(const plan::Plan& plan, std::size_t places) const {
@@ -214,7 +199,7 @@ class Planning {
         load.activations = std::max(load.activations, holder.operator_memory[node]);
       }
     }
-    return (reads ? bytes_read() : 0) + plan::memory_use(load, {}, plan::Problem{});
+    return (reads ? bytes_read(graph_, job_.micro_batch()) : 0) + plan::memory_use(load, {}, plan::Problem{});
   }
 
   /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside
@@ -272,7 +257,7 @@ std::vector<net::Rank> StagePlan::ranks() const {
   std::vector<net::Rank> all;
   for (const std::vector<net::Rank>& stage : holders()) all.insert(all.end(), stage.begin(), stage.end());
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

@@ -2,10 +2,9 @@
 
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "mangrove/engine/compiled_stage.h"
+#include "mangrove/infer/pipeline/compiled_parts.h"
 #include "mangrove/infer/tiles/layout.h"
 
 namespace mangrove::infer {
@@ -16,7 +15,7 @@ class HeldTiles {
  public:
   /// load: gives tiles their weights.
   HeldTiles(CompiledStageOptions options, net::Rank rank, LoadParameters load)
-      : options_(std::move(options)), rank_(rank), load_(std::move(load)) {}
+      : options_(std::move(options)), rank_(rank), load_(std::move(load)), parts_(options_.micro_batch) {}
 
   /// Compiles tiles that are new here, keeps those that it had before, and frees the others before that. errors: those
   /// of CompiledStage::create and Tiling::tile.
@@ -27,14 +26,14 @@ class HeldTiles {
   CompiledStage* find(std::size_t block) const;
 
  private:
-  Result<std::shared_ptr<CompiledStage>> compile(const TileLayout::Block& block, const TileLayout::Part& part,
-                                                 const Graph& graph) const;
+  Result<std::unique_ptr<CompiledStage>> compile(const TileLayout::Block& block, const TileLayout::Part& part,
+                                                 const Graph& graph, const Tiling& tiling) const;
 
   const CompiledStageOptions options_;
   const net::Rank rank_;
   const LoadParameters load_;
-  std::map<std::string, std::shared_ptr<CompiledStage>> by_key_;
-  std::map<std::size_t, std::shared_ptr<CompiledStage>> by_block_;
+  CompiledParts parts_;
+  std::map<std::size_t, CompiledStage*> by_block_;
 };
 
 }  // namespace mangrove::infer

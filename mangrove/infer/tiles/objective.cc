@@ -1,7 +1,5 @@
 #include "mangrove/infer/tiles/objective.h"
 
-#include "mangrove/base/suggestion.h"
-
 namespace mangrove::infer {
 
 Status check_objective(const InferJob& job) {

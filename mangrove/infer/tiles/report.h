@@ -104,26 +104,13 @@ struct TileNodeReport {
 struct TilesResult : StreamedResult {
   std::optional<Seconds> single_latency;  // of a micro-batch on one node; nothing: there was no baseline
   std::optional<double> latency_speedup;  // that, divided by the median here
-  std::size_t window = 0;
-  Seconds predicted_latency = 0;
-  double predicted_images_per_s = 0;
-  SentActivations activations;
   std::vector<TileTeamReport> teams;
   std::vector<TileNodeReport> tile_nodes;
 
-  void leave_out_answers() {
-    all.leave_out_answers();
-    agreement.reset();
-    activations.changed_predictions.reset();
-  }
   static void fields(auto& self, auto& field) {
     StreamedResult::fields(self, field);
     field("single_latency_s", self.single_latency);
     field("latency_speedup", self.latency_speedup);
-    field("window", self.window);
-    field("predicted_latency_s", self.predicted_latency);
-    field("predicted_images_per_s", self.predicted_images_per_s);
-    field("activations", self.activations);
     field("teams", self.teams);
     field("tile_nodes", self.tile_nodes);
   }

@@ -91,8 +91,7 @@ void set_tiles(const InferJob& job, const Graph& graph, const std::vector<Device
   }
   Bytes sent = 0;
   for (const auto& [by, record] : streamed.records) sent += record.sent_bytes;
-  result.activations = sent_activations(job, sent);
-  if (result.agreement) result.activations.changed_predictions = 1 - *result.agreement;
+  set_activations(job, sent, result);
   for (const plan::TilePlan& team : streamed.teams.teams)
     result.teams.push_back(report_of(team, streamed, graph, reports));
   std::set<net::Rank> ranks(streamed.teams.ranks.begin(), streamed.teams.ranks.end());

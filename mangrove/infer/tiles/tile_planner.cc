@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "mangrove/base/median.h"
-#include "mangrove/graph/cut.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/pipeline/memory_besides.h"
 #include "mangrove/infer/pipeline/stage_plan.h"
 #include "mangrove/infer/tiles/objective.h"
 #include "mangrove/plan/tile_partitioner.h"
@@ -12,7 +12,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Bytes kBatchesRead = 3;    // micro-batches of samples in memory: two are prepared while one is computed
 constexpr int kLongestBackoff = 64;  // rounds
 
 /// spare: memory that is needed besides tiles.
@@ -26,15 +25,6 @@ plan::TileDevice device_of(const DeviceProfile& profile, Bytes spare) {
           .delay = profile.round_trip / 4,
           .byte_seconds = 1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds),
           .message_seconds = beside ? 0 : profile.message_seconds};
-}
-
-/// Of samples that are read, and of a weight on its way here.
-Bytes memory_besides_tiles(const Graph& graph, std::int64_t micro_batch) {
-  Bytes bytes = 0, largest = 0;
-  for (const auto& [name, info] : graph.inputs())
-    if (!graph.initializers().contains(name)) bytes += kBatchesRead * 4 * elements_of(info, micro_batch);
-  for (const std::string& name : graph.parameters()) largest = std::max(largest, graph.initializers().at(name).bytes());
-  return bytes + largest;
 }
 
 }  // namespace
@@ -73,7 +63,7 @@ TilePlanner::TilePlanner(const Graph& graph, std::vector<DeviceProfile> measured
 plan::TileProblem TilePlanner::problem(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) const {
   plan::TileProblem problem{.graph = graph_, .batch = micro_batch_, .devices = {}, .objective = objective_};
   problem.encoded = [name = activations_](std::int64_t elements) { return encoded_bytes(name, elements); };
-  const Bytes spare = memory_besides_tiles(graph_, micro_batch_);
+  const Bytes spare = bytes_read(graph_, micro_batch_) + largest_weight(graph_);
   for (const net::Rank rank : ranks) problem.devices.push_back(device_of(profile_of(measured, rank), spare));
   for (const DeviceProfile& profile : measured)
     if (problem.weights.empty()) problem.weights = profile.operator_weights;
@@ -125,9 +115,7 @@ bool TilePlanner::rescale(const Factors& factors, std::vector<DeviceProfile>& de
     const auto before = factors_.find(rank);
     if (before == factors_.end() || factor <= 0 || !plan::drift_persists(before->second, factor)) continue;
     has_drifted = true;
-    const auto found = std::ranges::find(devices, rank, &DeviceProfile::rank);
-    DeviceProfile& profile = found == devices.end() ? devices.emplace_back(profile_of(devices, rank)) : *found;
-    profile.scale(factor);
+    profile_among(devices, rank).scale(factor);
   }
   return has_drifted;
 }

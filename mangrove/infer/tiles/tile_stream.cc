@@ -17,8 +17,10 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr int kMostUnexplained = 2;       // timeouts that nobody is suspected of, before one node gets all
-constexpr int kMostUnexplainedAlone = 6;  // before another node does; a lone node may only be slow
+// Questions without a suspect after which one node gets the whole network, and after which another node does. A lone
+// node gets more time, because it may only be slow.
+constexpr int kMostUnexplained = 2;
+constexpr int kMostUnexplainedAlone = 6;
 
 class TileStream {
  public:
@@ -71,10 +73,9 @@ class TileStream {
   std::map<std::uint64_t, std::size_t> team_of_;     // of micro-batches in flight
   std::map<std::uint64_t, std::size_t> overdue_of_;  // the team that an overdue one was sent to
   bool is_stale_ = false;                            // there is another plan than the one that the nodes have
-  // Since the last answer, or the last time that one node got the whole network:
-  int unexplained_ = 0;         // overdue micro-batches that no node is suspected of
+  int unexplained_ = 0;         // questions that have shown no suspect, since the last answer or fall_back()
   std::size_t alone_ = 0;       // nodes that got the whole network since the last answer
-  std::size_t next_alone_ = 0;  // the position of the node whose turn it is then
+  std::size_t next_alone_ = 0;  // the position of the node that gets it next
   Instant start_, placed_;
   Instant last_answer_;  // or when there was nothing to be answered
   TileStreamResult result_;
