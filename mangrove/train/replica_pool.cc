@@ -56,11 +56,15 @@ double ReplicaPool::inference_flops(std::int64_t samples) const {
   return training_flops(samples) / learn::kTrainingPasses;
 }
 
-/// One computed like all before it.
-Status ReplicaPool::make_replica(const Graph& graph, Mode mode) {
+void ReplicaPool::release() {
   if (tenant_ != nullptr) std::exchange(tenant_, nullptr)->evict(*replica_);
   replica_.reset();
   inferred_ = nullptr;
+}
+
+/// One computed like all before it.
+Status ReplicaPool::make_replica(const Graph& graph, Mode mode) {
+  release();
   learn::ReplicaOptions chosen = options(mode);
   chosen.plan = plan_;
   chosen.micro_batch = std::min(chosen.batch, plan_->training.micro_batch);

@@ -64,6 +64,9 @@ class ReplicaPool final : public job::SharedState {
   /// The tenant's values in the replica are not needed any more.
   void forget(const ReplicaUser& tenant);
 
+  /// Frees the replica, until one is needed again.
+  void release();
+
   /// A replica for inference with these values. There is no training replica meanwhile. Compiling for inference may
   /// fold weights into other operators, so the replica is made for these values. errors: those of Replica::create.
   Result<learn::Replica*> inference(const Values& values);

@@ -1,6 +1,8 @@
 #include "mangrove/train/data_parallel/all_reduce_worker.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "mangrove/base/check.h"
 #include "mangrove/net/payload.h"
@@ -38,38 +40,64 @@ namespace {
 
 constexpr std::size_t kBucket = 128 * 1024;  // elements; half a megabyte is some 40 ms on the link of a small board
 
-std::vector<Bucket> buckets_of(const Graph& graph) {
+/// No bucket has both divided parameters and others.
+std::vector<Bucket> buckets_of(const Graph& graph, const std::vector<bool>& divided) {
   std::vector<std::size_t> sizes;
   for (const std::string& parameter : graph.parameters())
     sizes.push_back(static_cast<std::size_t>(graph.value(parameter).shape.elements()));
-  return plan_buckets(sizes, kBucket);
+  std::vector<Bucket> buckets;
+  for (std::size_t last = sizes.size(); last > 0;) {  // parameters [first, last) are alike
+    std::size_t first = last - 1;
+    while (first > 0 && divided[first - 1] == divided[last - 1]) --first;
+    const std::size_t before =
+        std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(first), std::size_t{0});
+    for (Bucket bucket : plan_buckets(std::span(sizes).subspan(first, last - first), kBucket)) {
+      bucket.first_parameter += first;
+      bucket.elements.first += before;
+      buckets.push_back(bucket);
+    }
+    last = first;
+  }
+  return buckets;
+}
+
+Hyperparameters of_worker(Hyperparameters recipe) {
+  recipe.ema_decay = 0;  // the leader keeps the average
+  return recipe;
 }
 
 }  // namespace
 
-AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> model, const TrainJob& job, const Topology& topology,
+AllReduceWorker::AllReduceWorker(const TrainJob& job, const Hyperparameters& recipe, const Topology& topology,
                                  job::RoleContext& context, std::optional<net::Message>& interruption)
-    : model_(std::move(model)),
+    : recipe_(of_worker(recipe)),
       topology_(topology),
       context_(context),
       patience_(job.step_timeout_s() / 3),
       parts_(context, kPartTag, interruption),
-      interruption_(interruption),
-      buckets_(buckets_of(model_->graph())),
-      parameters_(static_cast<std::size_t>(model_->graph().parameter_elements())) {
-  if (!is_plain(job.codec())) codecs_.emplace(job, model_->graph());
-  reset_reduced();
-}
+      interruption_(interruption) {}
 
 Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& graph, const TrainJob& job,
                                                                  const Hyperparameters& recipe,
                                                                  job::RoleContext& context,
                                                                  std::optional<net::Message>& interruption) {
   MG_TRY(const Topology topology, parse_topology(job.topology()));
-  Hyperparameters own = recipe;
-  own.ema_decay = 0;  // the leader keeps the average
-  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(graph, own));
-  return std::unique_ptr<AllReduceWorker>(new AllReduceWorker(std::move(model), job, topology, context, interruption));
+  std::unique_ptr<AllReduceWorker> worker(new AllReduceWorker(job, recipe, topology, context, interruption));
+  MG_RETURN_IF_ERROR(worker->use(graph, std::vector<bool>(graph.parameters().size())));
+  if (!is_plain(job.codec())) worker->codecs_.emplace(job, graph);
+  worker->reset_reduced();
+  return worker;
+}
+
+Status AllReduceWorker::use(const Graph& graph, std::vector<bool> divided) {
+  MG_CHECK(!codecs_ && divided.size() == graph.parameters().size());
+  MG_TRY(model_, GlobalModel::create(graph, recipe_));
+  buckets_ = buckets_of(graph, divided);
+  divided_ = std::move(divided);
+  parameters_ = static_cast<std::size_t>(graph.parameter_elements());
+  version_ = -1;
+  sum_.clear();
+  return {};
 }
 
 bool AllReduceWorker::follow(const Work& work, std::string_view body) {
@@ -104,7 +132,7 @@ void AllReduceWorker::reset_reduced() {
   }
 }
 
-bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
+bool AllReduceWorker::begin(const Work& work, std::span<float> values, net::RankSet peers) {
   const net::RankSet group(work.reduction().ranks().begin(), work.reduction().ranks().end());
   if (std::find(group.begin(), group.end(), context_.endpoint.rank()) == group.end()) return false;
   id_ = work.reduction().id();
@@ -117,38 +145,40 @@ bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
   const bool was_finished = std::exchange(is_finished_, false);
   if (codecs_ && (group != group_ || !was_finished)) codecs_->clear();
   group_ = group;
+  peers_ = std::move(peers);
   finished_.clear();
   own_finished_.clear();
   sums_.clear();
-  const auto add = [&](Range range, std::size_t missing, bool is_encoded) {
+  const auto add = [&](Range range, std::size_t missing, bool is_encoded, const net::RankSet& ranks) {
     ReducedRange* const reduced = is_encoded && !reduced_.empty() ? &reduced_[sums_.size()] : nullptr;
     sums_.push_back({.first = range.first,
                      .is_encoded = is_encoded && reduced == nullptr,
                      .reduced = reduced,
                      .count = range.count,
                      .missing = missing,
+                     .ranks = &ranks,
                      .values = values.subspan(range.first, range.count),
-                     .plan = reduced == nullptr ? plan_of(range.count) : std::vector<Transfer>()});
+                     .plan = reduced == nullptr ? plan_of(ranks, range.count) : std::vector<Transfer>()});
   };
   const std::size_t states = values.size() - parameters_;  // behind the first bucket's parameters
   for (const Bucket& bucket : buckets_) {
-    const bool has_states = sums_.empty() && !codecs_;
+    const bool has_states = sums_.empty() && !has_states_apart();
     const Range range{bucket.elements.first, bucket.elements.count + (has_states ? states : 0)};
-    add(range, bucket.parameters + (has_states ? 1 : 0), codecs_.has_value());
+    add(range, bucket.parameters + (has_states ? 1 : 0), codecs_.has_value(), is_divided(bucket) ? peers_ : group_);
   }
-  if (codecs_ && states > 0) add({parameters_, states}, 1, false);
+  if (has_states_apart() && states > 0) add({parameters_, states}, 1, false, group_);
   return true;
 }
 
-/// The actions of this rank in a sum of this number of elements over the group.
-std::vector<Transfer> AllReduceWorker::plan_of(std::size_t elements) const {
-  const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
-  return plan_all_reduce(group_, static_cast<std::size_t>(me), topology_, elements);
+/// The actions of this rank in a sum of this number of elements over these ranks.
+std::vector<Transfer> AllReduceWorker::plan_of(const net::RankSet& ranks, std::size_t elements) const {
+  const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank()) - ranks.begin();
+  return plan_all_reduce(ranks, static_cast<std::size_t>(me), topology_, elements);
 }
 
 /// Of this parameter, or of the states.
 std::size_t AllReduceWorker::sum_of(std::size_t parameter) const {
-  if (codecs_ && parameter == model_->graph().parameters().size()) return buckets_.size();
+  if (has_states_apart() && parameter == divided_.size()) return buckets_.size();
   const auto holds = [&](const Bucket& bucket) { return parameter >= bucket.first_parameter; };
   return static_cast<std::size_t>(std::find_if(buckets_.begin(), buckets_.end(), holds) - buckets_.begin());
 }
@@ -166,8 +196,8 @@ Result<bool> AllReduceWorker::finish() {
     broken_ = take_parts(context_.clock.after(patience_));
     if (waited_ == 0) waited_ = context_.clock.now() - asked;
   }
-  if (!broken_.ok() && !interruption_ && broken_.code() == Code::cancelled) return broken_.error();
-  if (!broken_.ok()) return false;
+  MG_TRY(const bool goes_on, this->goes_on());
+  if (!goes_on) return false;
   if (codecs_ && group_.size() == 1) {  // there was nobody to share it with but the leader
     for (std::uint32_t i = 0; i < buckets_.size(); ++i) finished(sums_[i], {0, sums_[i].values.size()});
   }
@@ -177,11 +207,27 @@ Result<bool> AllReduceWorker::finish() {
   return true;
 }
 
+/// False: the reduction failed.
+Result<bool> AllReduceWorker::goes_on() const {
+  if (!broken_.ok() && !interruption_ && broken_.code() == Code::cancelled) return broken_.error();
+  return broken_.ok();
+}
+
+Result<bool> AllReduceWorker::wait_for(const net::RankSet& from) {
+  bool came = false;
+  while (broken_.ok() && !came) {
+    const Result<bool> waited = await(from, context_.clock.after(patience_));
+    came = waited.ok() && *waited;
+    if (!waited.ok()) broken_ = waited.error();
+  }
+  return goes_on();
+}
+
 void AllReduceWorker::begin_sum(std::uint32_t bucket) {
   Sum& sum = sums_[bucket];
   if (sum.reduced != nullptr) {
     sum.values = sum.reduced->begin(sum.values);
-    sum.plan = plan_of(sum.values.size());
+    sum.plan = plan_of(*sum.ranks, sum.values.size());
   }
   advance(bucket);
 }
@@ -194,7 +240,7 @@ void AllReduceWorker::advance(std::uint32_t bucket) {
   while (sum.reduced != nullptr && sum.is_at_end()) {
     sum.values = sum.reduced->next();
     if (sum.values.empty()) return finish_reduced(bucket);
-    sum.plan = plan_of(sum.values.size());
+    sum.plan = plan_of(*sum.ranks, sum.values.size());
     sum.next = 0;
     sum.count = 0;
     follow_plan(bucket);
@@ -278,8 +324,6 @@ Status AllReduceWorker::add_or_take(Sum& sum, const Transfer& transfer, std::str
 }
 
 std::string AllReduceWorker::share_of_sums(Answer& answer) const {
-  const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
-  const std::span<const float> flat = codecs_ ? values_.subspan(parameters_) : values_;
   std::string body;
   for (const Range& range : own_finished_) {
     const std::string& message = finished_.at(range.first);
@@ -289,9 +333,29 @@ std::string AllReduceWorker::share_of_sums(Answer& answer) const {
     share.set_bytes(message.size());
     body += message;
   }
-  const Range part = part_of(flat.size(), static_cast<std::size_t>(me), group_.size());
-  net::append_floats(body, flat.subspan(part.first, part.count));
+  append_share(false, group_, body);
+  append_share(true, peers_, body);
   return body;
+}
+
+/// This rank's part of the sums of the parameters that are, or are not, divided. The states belong to the latter. With
+/// a codec only they are left: the messages have the others.
+void AllReduceWorker::append_share(bool divided, const net::RankSet& ranks, std::string& body) const {
+  std::vector<Range> ranges;
+  for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend() && !codecs_; ++bucket)
+    if (is_divided(*bucket) == divided) ranges.push_back(bucket->elements);
+  if (!divided) ranges.push_back({parameters_, values_.size() - parameters_});
+  std::size_t elements = 0;
+  for (const Range& range : ranges) elements += range.count;
+  const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank()) - ranks.begin();
+  const Range part = part_of(elements, static_cast<std::size_t>(me), std::max<std::size_t>(1, ranks.size()));
+  std::size_t before = 0;
+  for (const Range& range : ranges) {
+    const std::size_t first = std::clamp(part.first, before, before + range.count);
+    const std::size_t last = std::clamp(part.first + part.count, first, before + range.count);
+    net::append_floats(body, values_.subspan(range.first + first - before, last - first));
+    before += range.count;
+  }
 }
 
 /// Takes in all that has come for the buckets that are under way; waits for the first of it until the deadline.
@@ -301,14 +365,20 @@ Status AllReduceWorker::take_parts(Deadline deadline) {
     for (const Sum& sum : sums_) {
       if (sum.waits()) from.push_back(sum.waits_for());
     }
-    MG_TRY(const bool came, parts_.wait(from, deadline));
-    if (!came && deadline != Deadline{} && !from.empty()) tell_leader(from[0]);
+    MG_TRY(const bool came, await(from, deadline));
     if (!came) return {};
     for (std::uint32_t bucket = 0; bucket < sums_.size(); ++bucket) {
       if (sums_[bucket].waits()) advance(bucket);
     }
     deadline = {};
   }
+}
+
+/// The leader is told when nothing has come by then.
+Result<bool> AllReduceWorker::await(const net::RankSet& from, Deadline deadline) {
+  MG_TRY(const bool came, parts_.wait(from, deadline));
+  if (!came && deadline != Deadline{} && !from.empty()) tell_leader(from[0]);
+  return came;
 }
 
 /// Nothing has come for a while.

@@ -19,20 +19,27 @@ void Trainee::take(const Work& work, std::size_t bytes) {
   timer_.take(work);
 }
 
-Result<std::optional<Trainee::Step>> Trainee::begin_step(const Work& work,
-                                                         const std::function<void(std::span<float>)>& read_values) {
-  using Phase = StepTimer::Phase;
+Result<std::optional<data::Batch>> Trainee::load(const Work& work) {
   Source& samples = pool_->data().train();
-  timer_.enter(Phase::load);
+  timer_.enter(StepTimer::Phase::load);
   const Source::Samples wanted(work.samples().begin(), work.samples().end());
   MG_TRY(const bool are_there, samples.wait_for(wanted, work.round(), interruption_));
-  if (!are_there) return std::optional<Step>();
-  Step step;
-  MG_TRY(step.batch, samples.take(wanted, work.epoch()));
-  timer_.enter(Phase::compute);
+  if (!are_there) return std::optional<data::Batch>();
+  MG_TRY(data::Batch batch, samples.take(wanted, work.epoch()));
+  timer_.enter(StepTimer::Phase::compute);
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (samples.has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
     MG_RETURN_IF_ERROR(samples.prepare(next, work.next_epoch()));
+  return std::optional(std::move(batch));
+}
+
+Result<std::optional<Trainee::Step>> Trainee::begin_step(const Work& work,
+                                                         const std::function<void(std::span<float>)>& read_values) {
+  using Phase = StepTimer::Phase;
+  MG_TRY(std::optional<data::Batch> batch, load(work));
+  if (!batch) return std::optional<Step>();
+  Step step;
+  step.batch = std::move(*batch);
   context_.device.charge(pool_->training_flops(step.batch.count));
   timer_.enter(Phase::encode);
   MG_TRY(step.replica, pool_->training());

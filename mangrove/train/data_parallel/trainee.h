@@ -40,13 +40,17 @@ class Trainee {
   /// Work has come, in a message of this length.
   void take(const Work& work, std::size_t bytes);
 
+  /// Loads the samples of a training step, and begins to load those of the next step. Returns nothing if the leader has
+  /// other work. errors: those of Source.
+  Result<std::optional<data::Batch>> load(const Work& work);
+
   struct Step {
     data::Batch batch;
     learn::Replica* replica;
   };
-  /// A training step up to its forward pass: loads the samples, begins to load those of the next step, and writes the
-  /// values into the replica. read_values: writes the values of the work into a span as long as pool().flat(). Returns
-  /// nothing if the leader has other work. errors: those of Source and ReplicaPool::training.
+  /// A training step up to its forward pass: load(), and the values are written into the replica. read_values: writes
+  /// the values of the work into a span as long as pool().flat(). Returns nothing if the leader has other work. errors:
+  /// those of load() and ReplicaPool::training.
   Result<std::optional<Step>> begin_step(const Work& work, const std::function<void(std::span<float>)>& read_values);
 
   /// Sends an answer. Its body is `update`, which is encoded already, and `values` behind it.
