@@ -74,6 +74,9 @@ Status check(const train::TrainJob& job) {
   if (train::strategy_of(job).pipeline != nullptr)
     return make_error(Code::unimplemented,
                       "strategy: the stages of '" + job.strategy() + "' cannot be modelled yet; use --compute real");
+  if (train::strategy_of(job).divides_layers)
+    return make_error(Code::unimplemented, "strategy: the divided layers of '" + job.strategy() +
+                                               "' cannot be modelled yet; use --compute real");
   if (job.secure_aggregation())
     return make_error(Code::unimplemented,
                       "secure_aggregation: the messages of a sum cannot be modelled yet; use --compute real");

@@ -39,6 +39,14 @@ std::string Balanced::sentence() const {
   return fmt::format("from step {} on samples are shared by speed: {}", format_count(step), job::listed(items));
 }
 
+std::string LayersDivided::sentence() const {
+  const std::string all = fmt::format("data parallelism sends {} a step and worker", format_bytes(data_parallel_bytes));
+  if (ways == 1) return fmt::format("from step {} on no layers are divided: {}, the least", format_count(step), all);
+  return fmt::format("from step {} on {} by {} workers{}: each sends {} a step, {}", format_count(step),
+                     fmt::format("{} are divided", job::listed(layers)), ways,
+                     groups > 1 ? fmt::format(", in {} groups", groups) : "", format_bytes(bytes), all);
+}
+
 std::string CodecChosen::sentence() const {
   return fmt::format("{} sends with codec {}: {}", node, codec, why);
 }

@@ -95,6 +95,27 @@ struct Balanced {
   }
 };
 
+/// Groups of workers divide two layers from now on. bytes: what a worker sends in a step; data_parallel_bytes: what it
+/// would send if nothing was divided.
+struct LayersDivided {
+  static constexpr const char* kEvent = "layers_divided";
+  static constexpr bool kIsWarning = false;
+  std::int64_t step = 0;
+  std::vector<std::string> layers;
+  std::int64_t ways = 1, groups = 1;
+  Bytes bytes = 0, data_parallel_bytes = 0;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("step", self.step);
+    field("layers", self.layers);
+    field("ways", self.ways);
+    field("groups", self.groups);
+    field("bytes", self.bytes);
+    field("data_parallel_bytes", self.data_parallel_bytes);
+  }
+};
+
 /// A worker has chosen the codec of its link.
 struct CodecChosen {
   static constexpr const char* kEvent = "codec_chosen";

@@ -8,6 +8,7 @@
 #include "mangrove/train/data_parallel/data_split.h"
 #include "mangrove/train/data_parallel/federated.h"
 #include "mangrove/train/data_parallel/gossip.h"
+#include "mangrove/train/data_parallel/hybrid.h"
 #include "mangrove/train/data_parallel/parameter_server.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/pipeline/pipeline.h"
@@ -38,6 +39,15 @@ constexpr std::array kStrategies = {
              .sums_gradients = true,
              .vectors_held = 15,
              .run = &run_all_reduce},
+    Strategy{.name = "hybrid",
+             .summary = "all_reduce, but groups of workers divide two large fully connected layers: see model_parallel "
+                        "(Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014)",
+             .on_loss = "the layers are divided among the others, and the step begins anew; training ends only when no "
+                        "worker is left",
+             .sums_gradients = true,
+             .divides_layers = true,
+             .vectors_held = 15,
+             .run = &run_hybrid},
     Strategy{.name = "federated",
              .summary = "workers make steps of their own between averages: see local_steps, local_epochs (McMahan et "
                         "al., Communication-efficient learning of deep networks from decentralized data, AISTATS 2017)",

@@ -23,6 +23,7 @@ struct Strategy {
   bool has_server = false;                // workers send updates to rank 0, and values come from there
   bool sends_gradients = false;           // an update is the gradient of one step, not the change of several steps
   bool sums_gradients = false;            // workers add up their gradients among themselves
+  bool divides_layers = false;            // each worker has a part of the weights of some layers
   bool collects_vectors = false;          // one rank sees the single updates of several workers, see Aggregation
   bool steps_locally = false;             // workers make steps of their own between averages
   bool averages_with_neighbours = false;  // workers have values of their own, and average them with neighbours
@@ -37,6 +38,7 @@ struct Strategy {
     trait("has_server", self.has_server);
     trait("sends_gradients", self.sends_gradients);
     trait("sums_gradients", self.sums_gradients);
+    trait("divides_layers", self.divides_layers);
     trait("collects_vectors", self.collects_vectors);
     trait("steps_locally", self.steps_locally);
     trait("averages_with_neighbours", self.averages_with_neighbours);

@@ -92,7 +92,7 @@ Graph normalized_graph() {
   return *graph;
 }
 
-Graph convolutional_graph(std::int64_t classes) {
+Graph convolutional_graph(std::int64_t classes, std::int64_t hidden) {
   using Ints = std::vector<std::int64_t>;
   GraphParts parts;
   parts.name = "convolutional";
@@ -107,6 +107,16 @@ Graph convolutional_graph(std::int64_t classes) {
                         {"conv.b", random_tensor({8}, 0.05, 2)},
                         {"fc.w", random_tensor({classes, 288}, 0.06, 3)},
                         {"fc.b", random_tensor({classes}, 0.05, 4)}};
+  if (hidden > 0) {
+    const auto fc = parts.nodes.end() - 1;
+    fc->inputs[0] = "squashed";
+    parts.nodes.insert(fc,
+                       {{"hidden", "Gemm", {{"transB", std::int64_t{1}}}, {"flat", "hidden.w", "hidden.b"}, {"wide"}},
+                        {"tanh", "Tanh", {}, {"wide"}, {"squashed"}}});
+    parts.initializers["hidden.w"] = random_tensor({hidden, 288}, 0.06, 5);
+    parts.initializers["hidden.b"] = random_tensor({hidden}, 0.05, 6);
+    parts.initializers["fc.w"] = random_tensor({classes, hidden}, 0.2, 3);
+  }
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;

@@ -24,8 +24,9 @@ Graph small_graph();
 /// The same with batch normalization of the hidden layer.
 Graph normalized_graph();
 
-/// A small LeNet: one convolution for images of 28 x 28, pooling, a layer for the classes.
-Graph convolutional_graph(std::int64_t classes);
+/// A small LeNet: one convolution for images of 28 x 28, pooling, a layer for the classes. hidden: above 0, there is a
+/// fully connected layer of this width before that.
+Graph convolutional_graph(std::int64_t classes, std::int64_t hidden = 0);
 
 /// One epoch over the first `samples` glyphs with small_graph() in batches of 8.
 TrainJob small_job(std::int64_t samples);

@@ -10,6 +10,7 @@
 #include "mangrove/train/data_parallel/all_reduce_exchange.h"
 #include "mangrove/train/data_parallel/clipped_gradients.h"
 #include "mangrove/train/data_parallel/gossip_exchange.h"
+#include "mangrove/train/data_parallel/hybrid_exchange.h"
 #include "mangrove/train/data_parallel/planned_replica.h"
 #include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/data_parallel/server_exchange.h"
@@ -23,6 +24,7 @@ namespace {
 /// errors: those of its create().
 Result<std::unique_ptr<Exchange>> make_exchange(Trainee& trainee, const Graph& graph) {
   const Strategy& strategy = strategy_of(trainee.job());
+  if (strategy.divides_layers) return HybridExchange::create(trainee, graph);
   if (strategy.sums_gradients) return AllReduceExchange::create(trainee, graph);
   if (strategy.averages_with_neighbours) return std::unique_ptr<Exchange>(new GossipExchange(trainee, graph));
   if (strategy.steps_locally) return ChangesToServer::create(trainee, graph);

@@ -201,11 +201,11 @@ TEST(JsonPage, NamesEveryKeyOfEvents) {
   const Page page;
   EXPECT_EQ(missing(names_of<job::EventHead, cluster::NodeEvent>(), page.words({kEvents})), Names());
   check_events<train::WorkReassigned, train::WorkerLeftOut, train::WorkerBack, train::MemoryPlanned, train::Balanced,
-               train::CodecChosen, train::ShardRefused, train::DataIsThere, train::SecureSumFailed,
-               train::SamplesUnlearnt, train::PrivacyPlanned, train::BudgetSpent, train::StoppedEarly,
-               train::ResumedWithOtherWorkers, train::Recut, infer::NodeLeftOut, infer::Redone, infer::Replanned,
-               infer::Quarantined, infer::Isolated, infer::SchedulerSwitched, infer::ViewLost, job::StageMoved,
-               cluster::WaitingForNodes, NotWritten>(page);
+               train::LayersDivided, train::CodecChosen, train::ShardRefused, train::DataIsThere,
+               train::SecureSumFailed, train::SamplesUnlearnt, train::PrivacyPlanned, train::BudgetSpent,
+               train::StoppedEarly, train::ResumedWithOtherWorkers, train::Recut, infer::NodeLeftOut, infer::Redone,
+               infer::Replanned, infer::Quarantined, infer::Isolated, infer::SchedulerSwitched, infer::ViewLost,
+               job::StageMoved, cluster::WaitingForNodes, NotWritten>(page);
 }
 
 }  // namespace

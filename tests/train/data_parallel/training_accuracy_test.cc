@@ -59,13 +59,15 @@ class Accuracy : public ::testing::TestWithParam<StrategyCase> {
   /// With the default learning rate for the strategy and the number of workers.
   TrainJob job() const {
     TrainJob job = small_job(0);
-    job.set_model(encode_onnx(convolutional_graph(kDigits)));
     job.set_data("idx:" + folder_.path().string());
     job.set_batch(8);
     job.set_epochs(kEpochs);
     job.set_learning_rate(0);
     job.set_schedule("cosine");
     job.set_step_timeout_s(20);
+    TrainJob of_strategy = job;
+    GetParam().choose(of_strategy);
+    job.set_model(encode_onnx(convolutional_graph(kDigits, strategy_of(of_strategy).divides_layers ? 24 : 0)));
     return job;
   }
   TrainJob job_of_strategy() const {
