@@ -39,9 +39,8 @@ struct Evaluation {
 ///
 /// - An execution takes its operations by the speed of its device, or the time that was measured there. Nothing waits
 ///   for anything else: limits of utilisation keep queues short, and their time is not counted.
-/// - An item takes the delays of the links on its way, and its bytes by the rate of each. Between tasks on one device
-/// it
-///   takes no time.
+/// - An item takes the delays of the links on its way, and its bytes by the rate of each; on one device it takes no
+///   time.
 /// - The worst latency of a task is its execution's time, behind the latest of its inputs. The mean latency is the same
 ///   for tasks that wait for all inputs; behind those that wait for any, it is the mean over inputs by their rates.
 ///   A service's worst latency is that of its latest sink. Its mean latency is the mean over sinks by their rates. Of

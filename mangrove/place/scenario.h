@@ -79,8 +79,7 @@ struct Service {
   std::string name;
   double rate = 1;                                             // executions a second of each source
   Seconds deadline = std::numeric_limits<double>::infinity();  // for the worst latency
-  std::int64_t failures =
-      0;  // of devices that it must survive: it has one copy more, on devices that no other copy uses
+  std::int64_t failures = 0;  // of devices that it must survive: it has one copy more, each on devices of its own
   std::vector<Task> tasks;
   std::vector<Flow> flows;
 };
