@@ -1,9 +1,7 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/graph/graph.h"
 #include "mangrove/job/role.h"
-#include "mangrove/train/hyperparameters.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -25,10 +23,5 @@ namespace mangrove::train {
 /// memory   A worker has its part of the divided weights only, and of what the optimizer remembers for them.
 /// source   Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014.
 Status run_hybrid(const TrainJob& job, job::RoleContext& context);
-
-/// Whether the job can be trained in this way. errors: invalid_argument (the network has no pair of layers that can be
-/// divided, or has early exits; or an update would need all elements of a layer, or of the network, at one place: names
-/// the key).
-Status check_hybrid(const TrainJob& job, const Graph& graph, const Hyperparameters& recipe);
 
 }  // namespace mangrove::train

@@ -5,7 +5,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/train/data_parallel/balance.h"
-#include "mangrove/train/data_parallel/hybrid.h"
+#include "mangrove/train/data_parallel/hybrid_check.h"
 
 namespace mangrove::train {
 namespace {
