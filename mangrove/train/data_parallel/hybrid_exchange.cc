@@ -198,6 +198,7 @@ Status HybridExchange::train(const Work& work, std::string_view) {
   MG_TRY(const std::optional<data::Batch> batch, trainee_.load(work));
   if (!batch) return {};
   timer.enter(Phase::encode);
+  trainee_.pool().release();  // what has classified takes memory
   if (network_ == nullptr) MG_RETURN_IF_ERROR(make_network());
   if (!worker_->begin(work, sums_, place_->peers())) return {};
   network_->write(worker_->values());

@@ -25,10 +25,12 @@ bool has_bias(const Node& layer) {
   return layer.inputs.size() > 2 && !layer.inputs[2].empty();
 }
 
-/// A layer y = x W + b of one sample in a row.
+/// A layer y = x W + b of one sample in a row, with an element of b for each of y.
 bool is_dense(const Graph& graph, const Node& node) {
-  return node.op == "Gemm" && node.int_or("transA", 0) == 0 && node.float_or("beta", 1) == 1 &&
-         is_own_parameter(graph, node.inputs[1], 2) && (!has_bias(node) || is_own_parameter(graph, node.inputs[2], 1));
+  if (node.op != "Gemm" || node.int_or("transA", 0) != 0 || node.float_or("beta", 1) != 1) return false;
+  if (!is_own_parameter(graph, node.inputs[1], 2) || graph.value(node.inputs[0]).shape.batch_axis() != 0) return false;
+  return !has_bias(node) || (is_own_parameter(graph, node.inputs[2], 1) &&
+                             graph.value(node.inputs[2]).shape[0] == graph.value(node.outputs[0]).shape[1]);
 }
 
 /// Each of its outputs depends on one of its inputs, and on no parameter.

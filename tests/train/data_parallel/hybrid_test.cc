@@ -101,6 +101,14 @@ TEST(LayerPairs, WeightsThatOthersUseAreNotDivided) {
   EXPECT_EQ(layer_pairs(*graph).size(), 0u);
 }
 
+TEST(LayerPairs, ABiasThatIsTheSameForAllValuesIsNotDivided) {
+  GraphParts parts = small_graph().parts();
+  parts.initializers.at("b1") = random_tensor({1}, 0.05, 2);
+  const Result<Graph> graph = Graph::create(std::move(parts));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(layer_pairs(*graph).size(), 0u);
+}
+
 TEST(NetworkShards, TogetherHaveEachParameterOnce) {
   for (const bool transposed : {false, true}) {
     const Graph graph = dense_graph(transposed);
