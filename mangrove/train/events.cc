@@ -40,11 +40,13 @@ std::string Balanced::sentence() const {
 }
 
 std::string LayersDivided::sentence() const {
-  const std::string all = fmt::format("data parallelism sends {} a step and worker", format_bytes(data_parallel_bytes));
-  if (ways == 1) return fmt::format("from step {} on no layers are divided: {}, the least", format_count(step), all);
-  return fmt::format("from step {} on {} by {} workers{}: each sends {} a step, {}", format_count(step),
-                     fmt::format("{} are divided", job::listed(layers)), ways,
-                     groups > 1 ? fmt::format(", in {} groups", groups) : "", format_bytes(bytes), all);
+  if (ways == 1)
+    return fmt::format("from step {} on no layers are divided: each worker sends {} a step", format_count(step),
+                       format_bytes(bytes));
+  const std::string many = groups > 1 ? fmt::format(", in {} groups", groups) : "";
+  return fmt::format("from step {} on {} are divided by {} workers{}: each sends {} a step, in place of {}",
+                     format_count(step), job::listed(layers), ways, many, format_bytes(bytes),
+                     format_bytes(data_parallel_bytes));
 }
 
 std::string CodecChosen::sentence() const {

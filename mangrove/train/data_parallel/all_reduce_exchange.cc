@@ -17,7 +17,8 @@ AllReduceExchange::AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduce
 
 Result<std::unique_ptr<Exchange>> AllReduceExchange::create(Trainee& trainee, const Graph& graph) {
   MG_TRY(auto worker,
-         AllReduceWorker::create(graph, trainee.job(), trainee.recipe(), trainee.context(), trainee.interruption()));
+         AllReduceWorker::create(trainee.job(), trainee.recipe(), trainee.context(), trainee.interruption()));
+  MG_RETURN_IF_ERROR(worker->use(graph));
   return std::unique_ptr<Exchange>(new AllReduceExchange(trainee, std::move(worker)));
 }
 

@@ -13,7 +13,7 @@ namespace mangrove::train {
 /// own copy of the values. AllReduceWorker explains how.
 class AllReduceExchange final : public Exchange {
  public:
-  /// graph: the job's model. errors: those of AllReduceWorker::create.
+  /// graph: the job's model. errors: those of AllReduceWorker::create and use.
   static Result<std::unique_ptr<Exchange>> create(Trainee& trainee, const Graph& graph);
 
   bool accept(const Work& work, std::string_view body) override;

@@ -46,6 +46,7 @@ void AllReduceLeader::begin_step() {
   answers_.clear();
   state_.clear();
   const bool begins_anew = prepare_works(works);
+  if (begins_anew) up_to_date_.clear();  // even if this step fails, nobody has what was there before
   for (std::size_t i = 0; i < group_.size(); ++i) {
     Work& work = works.at(group_[i]);
     *work.mutable_reduction() = reduction;

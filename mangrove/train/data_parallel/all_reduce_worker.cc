@@ -70,33 +70,34 @@ Hyperparameters of_worker(Hyperparameters recipe) {
 
 AllReduceWorker::AllReduceWorker(const TrainJob& job, const Hyperparameters& recipe, const Topology& topology,
                                  job::RoleContext& context, std::optional<net::Message>& interruption)
-    : recipe_(of_worker(recipe)),
+    : job_(job),
+      recipe_(of_worker(recipe)),
       topology_(topology),
       context_(context),
       patience_(job.step_timeout_s() / 3),
       parts_(context, kPartTag, interruption),
       interruption_(interruption) {}
 
-Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& graph, const TrainJob& job,
-                                                                 const Hyperparameters& recipe,
+Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const TrainJob& job, const Hyperparameters& recipe,
                                                                  job::RoleContext& context,
                                                                  std::optional<net::Message>& interruption) {
   MG_TRY(const Topology topology, parse_topology(job.topology()));
-  std::unique_ptr<AllReduceWorker> worker(new AllReduceWorker(job, recipe, topology, context, interruption));
-  MG_RETURN_IF_ERROR(worker->use(graph, std::vector<bool>(graph.parameters().size())));
-  if (!is_plain(job.codec())) worker->codecs_.emplace(job, graph);
-  worker->reset_reduced();
-  return worker;
+  return std::unique_ptr<AllReduceWorker>(new AllReduceWorker(job, recipe, topology, context, interruption));
 }
 
 Status AllReduceWorker::use(const Graph& graph, std::vector<bool> divided) {
-  MG_CHECK(!codecs_ && divided.size() == graph.parameters().size());
+  if (divided.empty()) divided.resize(graph.parameters().size());
+  MG_CHECK(divided.size() == graph.parameters().size());
+  model_ = nullptr;  // its memory is free for the next one
   MG_TRY(model_, GlobalModel::create(graph, recipe_));
   buckets_ = buckets_of(graph, divided);
   divided_ = std::move(divided);
   parameters_ = static_cast<std::size_t>(graph.parameter_elements());
   version_ = -1;
   sum_.clear();
+  codecs_.reset();
+  if (!is_plain(job_.codec())) codecs_.emplace(job_, graph);
+  reset_reduced();
   return {};
 }
 

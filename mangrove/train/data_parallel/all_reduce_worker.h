@@ -23,15 +23,15 @@ namespace mangrove::train {
 class AllReduceWorker final {
  public:
   /// interruption: receives the work that ends a reduction. The leader is told when the part that this worker waits for
-  /// has not come for a third of the job's timeout. errors: those of GlobalModel::create and parse_topology.
-  static Result<std::unique_ptr<AllReduceWorker>> create(const Graph& graph, const TrainJob& job,
-                                                         const Hyperparameters& recipe, job::RoleContext& context,
+  /// has not come for a third of the job's timeout. errors: those of parse_topology.
+  static Result<std::unique_ptr<AllReduceWorker>> create(const TrainJob& job, const Hyperparameters& recipe,
+                                                         job::RoleContext& context,
                                                          std::optional<net::Message>& interruption);
 
-  /// From now on the worker has the parameters of this graph, and the next work has to bring their state. divided: for
-  /// each parameter, whether only some ranks of a reduction have it (see begin). REQUIRES: the job has no codec.
-  /// errors: those of GlobalModel::create.
-  Status use(const Graph& graph, std::vector<bool> divided);
+  /// From now on the worker has the parameters of this graph, and the next work has to bring their state. To be called
+  /// before anything else. divided: for each parameter, whether only some ranks of a reduction have it (see begin);
+  /// empty: none, which a codec requires. errors: those of GlobalModel::create.
+  Status use(const Graph& graph, std::vector<bool> divided = {});
 
   /// Brings the values to the version of this work. It takes the state from the work's body, or makes the update that
   /// the work describes. Returns false if neither is possible; then the leader has to send the state.
@@ -112,6 +112,7 @@ class AllReduceWorker final {
   Status take_parts(Deadline deadline);
   void tell_leader(net::Rank waiting_for);
 
+  const TrainJob& job_;
   const Hyperparameters recipe_;
   std::unique_ptr<GlobalModel> model_;
   const Topology topology_;

@@ -86,6 +86,14 @@ std::vector<float> GroupPass::padded(std::span<const float> rows, std::size_t wi
   return all;
 }
 
+/// Rows of the parts' micro-batch: these, again and again, so that the statistics of batch normalization are of samples
+/// only.
+std::vector<float> GroupPass::repeated(std::span<const float> rows, std::size_t width) const {
+  std::vector<float> all = padded(rows, width);
+  for (std::size_t i = rows.size(); i < all.size(); ++i) all[i] = all[i - rows.size()];
+  return all;
+}
+
 void GroupPass::charge(const DividedNetwork::Part& part, double passes) {
   tools_.context.device.charge(passes * part.stage->forward_flops());
 }
@@ -162,14 +170,17 @@ bool GroupPass::use_parts(const LossGradient& loss) {
   add_up(sum, parts);
   DividedNetwork::Part& top = tools_.network.top();
   charge(top, 3);
-  const std::span<const float> logits = top.stage->forward(kOnly, padded(sum, outputs()), seed_);
+  constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;  // else bottom and top would drop the same values
+  const std::span<const float> logits = top.stage->forward(kOnly, repeated(sum, outputs()), seed_ ^ kOtherSeed);
   std::vector<float> of_loss(logits.size());
   loss(logits, of_loss);
-  const std::span<const float> gradient = top.stage->backward(kOnly, of_loss).first(floats);
+  const std::span<const float> of_all = top.stage->backward(kOnly, of_loss);
+  std::vector<float> gradient(of_all.begin(), of_all.begin() + static_cast<std::ptrdiff_t>(floats));
+  for (std::size_t i = floats; i < of_all.size(); ++i) gradient[i % floats] += of_all[i];  // of the same samples again
   is_through_ = true;
   is_finished_ = !learns_before();
   if (is_finished_ && tools_.network.bottom().stage != nullptr) tools_.network.bottom().stage->reset();
-  state_[members_.me].gradient = std::vector<float>(gradient.begin(), gradient.end());
+  state_[members_.me].gradient = std::move(gradient);
   for (std::size_t member = 0; member < state_.size(); ++member)
     if (member != members_.me) send(member, kGradients, *state_[members_.me].gradient);
   return true;

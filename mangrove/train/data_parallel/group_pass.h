@@ -82,6 +82,7 @@ class GroupPass {
   bool use_parts(const LossGradient& loss);
   bool use_gradients();
   std::vector<float> padded(std::span<const float> rows, std::size_t width) const;
+  std::vector<float> repeated(std::span<const float> rows, std::size_t width) const;
   void charge(const DividedNetwork::Part& part, double passes);
 
   const Tools tools_;

@@ -54,7 +54,7 @@ Result<std::unique_ptr<Exchange>> HybridExchange::create(Trainee& trainee, const
   MG_RETURN_IF_ERROR(check_hybrid(trainee.job(), graph, trainee.recipe()));
   MG_TRY(learn::Loss loss, learn::Loss::create(trainee.recipe().loss));
   MG_TRY(auto worker,
-         AllReduceWorker::create(graph, trainee.job(), trainee.recipe(), trainee.context(), trainee.interruption()));
+         AllReduceWorker::create(trainee.job(), trainee.recipe(), trainee.context(), trainee.interruption()));
   trainee.pool().release();  // it classifies only
   return std::unique_ptr<Exchange>(new HybridExchange(trainee, graph, std::move(worker), std::move(loss)));
 }
@@ -80,9 +80,12 @@ std::optional<HybridExchange::Place> HybridExchange::place_in(const Work& work) 
 
 /// From now on this worker has another shard.
 Status HybridExchange::take_place(const Place& place) {
-  network_ = nullptr;
+  NetworkShard shard = NetworkShard::of(graph_, pairs_[place.division.pair], place.shard(), place.division.ways);
+  const bool is_alike = place_ && place_->division == place.division &&  // then the compiled parts will do
+                        shard_->divided_elements() == shard.divided_elements();
+  if (!is_alike) network_ = nullptr;
   place_.reset();
-  shard_ = NetworkShard::of(graph_, pairs_[place.division.pair], place.shard(), place.division.ways);
+  shard_ = std::move(shard);
   MG_RETURN_IF_ERROR(worker_->use(shard_->graph(), shard_->divided()));
   sums_.assign(worker_->values().size(), 0.0f);
   place_ = place;
@@ -117,9 +120,13 @@ Status HybridExchange::make_network() {
   job::RoleContext& context = trainee_.context();
   const Bytes weights = shard_->graph().parameter_elements() * kFloatBytes;
   const Bytes batch = most_in_batch(job) * trainee_.pool().data().sample_shape().elements() * kFloatBytes;
-  const learn::MemoryBudget budget{.limit = most_memory(job, context.device),
-                                   .reserved = kConnection + 4 * weights + 5 * batch,
-                                   .resident = [&device = context.device] { return device.resident_memory(); }};
+  const LayerPair& pair = pairs_[place_->division.pair];
+  const Bytes messages = 4 * kFloatBytes * static_cast<Bytes>(place_->division.ways * rows_at_once()) *
+                         (pair.features + pair.outputs);  // of each member: as they come, and as they are used
+  const learn::MemoryBudget budget{
+      .limit = most_memory(job, context.device),
+      .reserved = kConnection + 4 * weights + 5 * batch + messages + trainee_.pool().data().cached(),
+      .resident = [&device = context.device] { return device.resident_memory(); }};
   const DividedNetwork::Options options{.rows = static_cast<std::int64_t>(rows_at_once()),
                                         .members = static_cast<std::int64_t>(place_->division.ways),
                                         .backend = job.backend(),

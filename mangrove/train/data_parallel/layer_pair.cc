@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/operator.h"
@@ -39,17 +42,33 @@ bool is_between(const Node& node) {
   return row->activation || node.op == "Dropout";
 }
 
-/// No parameter is used both in front of this operator and from it on.
+using Names = std::set<std::string>;
+
+/// Those of the names that operators [first, last) read.
+Names read_by(const Graph& graph, std::size_t first, std::size_t last, const std::vector<std::string>& names) {
+  const Names all(names.begin(), names.end());
+  Names read;
+  for (std::size_t i = first; i < last; ++i)
+    for (const std::string& input : graph.nodes()[i].inputs)
+      if (all.contains(input)) read.insert(input);
+  return read;
+}
+
+/// No parameter and no state is used both in front of this operator and from it on.
 bool divides_parameters(const Graph& graph, std::size_t position) {
-  const std::vector<std::string> parameters = graph.parameters();
-  for (std::size_t i = 0; i < position; ++i) {
-    for (const std::string& input : graph.nodes()[i].inputs) {
-      if (std::ranges::count(parameters, input) == 0) continue;
-      for (std::size_t k = position; k < graph.nodes().size(); ++k)
-        if (std::ranges::count(graph.nodes()[k].inputs, input) > 0) return false;
-    }
-  }
-  return true;
+  std::vector<std::string> names = graph.parameters();
+  const std::vector<std::string> states = graph.states();
+  names.insert(names.end(), states.begin(), states.end());
+  const Names before = read_by(graph, 0, position, names);
+  const Names behind = read_by(graph, position, graph.nodes().size(), names);
+  return std::ranges::none_of(before, [&](const std::string& name) { return behind.contains(name); });
+}
+
+/// Operators [0, position) make this value, or there are none.
+bool is_made_before(const Graph& graph, std::size_t position, const std::string& value) {
+  const auto end = graph.nodes().begin() + static_cast<std::ptrdiff_t>(position);
+  const auto makes = [&](const Node& node) { return std::ranges::count(node.outputs, value) > 0; };
+  return position == 0 || std::any_of(graph.nodes().begin(), end, makes);
 }
 
 std::optional<LayerPair> pair_from(const Graph& graph, std::size_t begin) {
@@ -58,21 +77,23 @@ std::optional<LayerPair> pair_from(const Graph& graph, std::size_t begin) {
   std::size_t last = begin + 1;
   for (; last < nodes.size(); ++last) {
     const std::string& value = nodes[last - 1].outputs[0];
-    if (nodes[last].inputs[0] != value || uses(graph, value) != 1) return std::nullopt;
+    if (nodes[last].inputs.empty() || nodes[last].inputs[0] != value || uses(graph, value) != 1) return std::nullopt;
     if (!is_between(nodes[last])) break;
   }
   if (last == nodes.size() || !is_dense(graph, nodes[last])) return std::nullopt;
   const Node &first = nodes[begin], &second = nodes[last];
   if (last + 1 == nodes.size() && !has_bias(second)) return std::nullopt;
   if (values_at_cut(graph, begin) != std::vector{first.inputs[0]} ||
-      values_at_cut(graph, last + 1) != std::vector{second.outputs[0]} || !divides_parameters(graph, begin))
+      values_at_cut(graph, last + 1) != std::vector{second.outputs[0]} || !divides_parameters(graph, begin) ||
+      !is_made_before(graph, begin, first.inputs[0]))
     return std::nullopt;
   LayerPair pair{.first = first.name, .second = second.name, .begin = begin, .end = last + 1};
   pair.features = graph.value(first.inputs[0]).shape[1];
   pair.hidden = graph.value(first.outputs[0]).shape[1];
   pair.outputs = graph.value(second.outputs[0]).shape[1];
   pair.divided_elements = (pair.features + (has_bias(first) ? 1 : 0) + pair.outputs) * pair.hidden;
-  if (begin > 0) pair.elements_before = graph.slice(0, begin).value().parameter_elements();
+  for (const std::string& name : read_by(graph, 0, begin, graph.parameters()))
+    pair.elements_before += graph.value(name).shape.elements();
   return pair;
 }
 

@@ -31,7 +31,8 @@ struct LayerPair {
 /// The pairs of the network, in its order. They may overlap: the second layer of one may be the first one of another.
 /// A pair is complete in itself: nothing else uses its weights or its hidden values, and one value, [N, features], is
 /// all that the operators before it (or the network's inputs) give to it and to those behind. Behind it there are
-/// operators, or the second layer has a bias. Operators before it share no parameters with those behind it.
+/// operators, or the second layer has a bias. Operators before it share no
+/// parameters and no running statistics with those behind it.
 std::vector<LayerPair> layer_pairs(const Graph& graph);
 
 }  // namespace mangrove::train

@@ -44,6 +44,13 @@ std::map<std::string, Slice> slices_of(const Graph& graph, const LayerPair& pair
   return slices;
 }
 
+/// The name, or a longer one that the graph does not have yet.
+std::string unused(const Graph& graph, std::string name) {
+  const auto is_node = [&](const Node& node) { return node.name == name; };
+  while (graph.has_value(name) || std::ranges::any_of(graph.nodes(), is_node)) name += "_";
+  return name;
+}
+
 Graph shard_graph(const Graph& graph, const LayerPair& pair, const std::map<std::string, Slice>& slices) {
   GraphParts parts = graph.parts();
   for (const auto& [name, slice] : slices) {
@@ -52,8 +59,8 @@ Graph shard_graph(const Graph& graph, const LayerPair& pair, const std::map<std:
   }
   Node& second = parts.nodes[pair.end - 1];
   if (second.inputs.size() > 2 && !second.inputs[2].empty()) {
-    const std::string sum = second.outputs[0], partial = sum + ".partial";
-    Node add{second.name + ".bias", "Add", {}, {partial, second.inputs[2]}, {sum}};
+    const std::string sum = second.outputs[0], partial = unused(graph, sum + ".partial");
+    Node add{unused(graph, second.name + ".bias"), "Add", {}, {partial, second.inputs[2]}, {sum}};
     second.outputs[0] = partial;
     second.inputs.resize(2);
     parts.nodes.insert(parts.nodes.begin() + static_cast<std::ptrdiff_t>(pair.end), std::move(add));

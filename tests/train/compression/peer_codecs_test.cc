@@ -113,8 +113,8 @@ class PeerCodecsReductions {
 
   Status work(job::RoleContext& context) {
     std::optional<net::Message> interruption;
-    MG_TRY(const auto reducer,
-           AllReduceWorker::create(graph_, job_, hyperparameters_of(job_).value(), context, interruption));
+    MG_TRY(const auto reducer, AllReduceWorker::create(job_, hyperparameters_of(job_).value(), context, interruption));
+    MG_RETURN_IF_ERROR(reducer->use(graph_));
     Random random(static_cast<std::uint64_t>(context.endpoint.rank()));
     for (int round = 1; round <= kRounds; ++round) {
       Work work;

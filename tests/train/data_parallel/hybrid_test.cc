@@ -236,6 +236,75 @@ TEST(Hybrid, MicroBatchesGiveTheSameGradients) {
   EXPECT_LT(relative_difference(trained_parameters(train(job, 3)), whole), 1e-5);
 }
 
+/// dense_graph() with batch normalization behind the first pair.
+Graph normalized_behind() {
+  GraphParts parts = dense_graph(true).parts();
+  const auto channels = [](float value) { return Tensor::of<float>({17}, std::vector<float>(17, value)); };
+  parts.initializers.emplace("bn2.scale", channels(1));
+  parts.initializers.emplace("bn2.shift", channels(0));
+  parts.initializers.emplace("bn2.mean", channels(0));
+  parts.initializers.emplace("bn2.var", channels(1));
+  parts.nodes.push_back(
+      {"bn2", "BatchNormalization", {}, {"hidden2", "bn2.scale", "bn2.shift", "bn2.mean", "bn2.var"}, {"normal2"}});
+  for (Node& node : parts.nodes)
+    if (node.name == "tanh2") node.inputs = {"normal2"};
+  Result<Graph> graph = Graph::create(std::move(parts));
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return *graph;
+}
+
+/// dense_graph() whose last parameters belong to a pair: the last two layers, with a factor and without biases.
+Graph divided_to_the_end() {
+  GraphParts parts = dense_graph(true).parts();
+  std::erase_if(parts.nodes, [](const Node& node) { return node.name == "fc1" || node.name == "relu1"; });
+  for (Node& node : parts.nodes) {
+    if (node.name == "fc2")
+      node = {"fc2", "Gemm", {{"transB", std::int64_t{1}}, {"alpha", 0.7f}}, {"flat", "fc2.w"}, {"hidden2"}};
+    if (node.name == "fc3") node = {"fc3", "Gemm", {{"transB", std::int64_t{1}}}, {"active2", "fc3.w"}, {"last"}};
+  }
+  parts.nodes.push_back({"end", "Tanh", {}, {"last"}, {"logits"}});
+  for (const char* name : {"fc1.w", "fc1.b", "fc2.b", "fc3.b"}) parts.initializers.erase(name);
+  parts.initializers.at("fc2.w") = random_tensor({40, 288}, 0.1, 5);
+  parts.initializers.at("fc3.w") = random_tensor({10, 40}, 0.1, 7);
+  Result<Graph> graph = Graph::create(std::move(parts));
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return *graph;
+}
+
+// Micro-batches that are not full must not change the statistics of batch normalization, on either side of the pair.
+TEST(Hybrid, ComputesWhatAllReduceDoesWithStatesOnBothSides) {
+  for (const Graph& graph : {normalized_behind(), divided_to_the_end()}) {
+    TrainJob job = small_job(100);  // in the last step there are fewer samples than places
+    job.set_model(encode_onnx(graph));
+    job.set_micro_batch(3);
+    job.set_learning_rate(0.02f);
+    TrainJob reference = job;
+    reference.set_strategy("all_reduce");
+    const RoleWorld::Outcome reduced = train(reference, 4);
+    for (const std::int64_t ways : {2, 4}) {
+      const RoleWorld::Outcome hybrid = train(dividing(job, ways), 4);
+      const std::string where = std::to_string(graph.nodes().size()) + " operators, " + std::to_string(ways);
+      ASSERT_TRUE(hybrid.leader.ok()) << where << ": " << hybrid.leader.error().message;
+      EXPECT_LT(relative_difference(trained_parameters(hybrid), trained_parameters(reduced)), 1e-5) << where;
+      const auto states = [](const RoleWorld::Outcome& outcome) {
+        return learn::flat_states(*parse_onnx(outcome.last("result").attachment));
+      };
+      EXPECT_LT(relative_difference(states(hybrid), states(reduced)), 1e-5) << where;
+    }
+  }
+}
+
+TEST(NetworkShards, TakeOtherNamesWhereTheirsAreTaken) {
+  GraphParts parts = small_graph().parts();
+  parts.nodes[0].name = "fc2.bias";
+  parts.nodes[2].outputs = {"logits.partial"};
+  parts.nodes[3].inputs[0] = "logits.partial";
+  const Result<Graph> graph = Graph::create(std::move(parts));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_EQ(layer_pairs(*graph).size(), 1u);
+  EXPECT_EQ(NetworkShard::of(*graph, layer_pairs(*graph)[0], 0, 2).graph().nodes().size(), 5u);
+}
+
 TEST(Hybrid, SharesBySpeedGiveTheSameGradients) {
   TrainJob job = dividing(small_job(240), 3);
   job.set_optimizer("sgd");
