@@ -24,6 +24,7 @@ class Evaluator {
   Evaluation run() {
     made_.devices.resize(scenario_.devices.size());
     made_.links.resize(scenario_.links.size(), 0);
+    made_.peak_links.resize(scenario_.links.size(), 0);
     for (std::size_t p = 0; p < problem_.parts().size(); ++p) add_part(p);
     for (const PartFlow& flow : problem_.flows()) add_flow(flow);
     if (const auto most = static_cast<double>(problem_.before().most_moves); made_.measures.moves > most)
@@ -57,6 +58,7 @@ class Evaluator {
     load.is_used = true;
     load.memory += problem_.task(p).memory;
     (problem_.is_accelerated(p, d) ? load.accelerator : load.cores) += problem_.load(p, d);
+    (problem_.is_accelerated(p, d) ? load.peak_accelerator : load.peak_cores) += problem_.peak_load(p, d);
   }
 
   void add_flow(const PartFlow& flow) {
@@ -68,7 +70,10 @@ class Evaluator {
       return;
     }
     const double carried = flow.rate * flow.bytes;
-    problem_.routes().each_link(from, to, [&](std::size_t link) { made_.links[link] += carried; });
+    problem_.routes().each_link(from, to, [&](std::size_t link) {
+      made_.links[link] += carried;
+      made_.peak_links[link] += carried * problem_.service(flow.from).growth();
+    });
   }
 
   void check_devices() {
@@ -77,9 +82,9 @@ class Evaluator {
       const DeviceLoad& load = made_.devices[d];
       if (!load.is_used) continue;
       const std::string limit = format_percent(device.utilisation, 0);
-      check(load.cores, device.utilisation, "cores of " + device.name, format_percent(load.cores, 0), limit);
-      check(load.accelerator, device.utilisation, device.accelerator + " of " + device.name,
-            format_percent(load.accelerator, 0), limit);
+      check(load.peak_cores, device.utilisation, "cores of " + device.name, format_percent(load.peak_cores, 0), limit);
+      check(load.peak_accelerator, device.utilisation, device.accelerator + " of " + device.name,
+            format_percent(load.peak_accelerator, 0), limit);
       if (device.memory > 0)
         check(static_cast<double>(load.memory), static_cast<double>(device.memory), "memory of " + device.name,
               format_bytes(load.memory), format_bytes(device.memory));
@@ -95,9 +100,9 @@ class Evaluator {
     for (std::size_t l = 0; l < scenario_.links.size(); ++l) {
       const Link& link = scenario_.links[l];
       const auto rate_text = [](double rate) { return format_number(rate * 8 / 1e6) + " Mbit/s"; };
-      check(made_.links[l], link.rate * link.utilisation,
-            "link " + device_name(link.from) + " - " + device_name(link.to), rate_text(made_.links[l]),
-            rate_text(link.rate * link.utilisation));
+      check(made_.peak_links[l], link.lowest_rate() * link.utilisation,
+            "link " + device_name(link.from) + " - " + device_name(link.to), rate_text(made_.peak_links[l]),
+            rate_text(link.lowest_rate() * link.utilisation));
       made_.measures.cost += made_.links[l] * kSecondsOfHour / kBytesOfPrice * link.price;
     }
   }
@@ -169,8 +174,11 @@ class Evaluator {
       const bool takes_any = service.tasks[t].wait == Wait::any;
       for (const std::size_t f : graph.inputs[t]) {
         const std::size_t from = service.flows[f].from;
-        const Seconds way = way_time(parts[from], parts[t], static_cast<double>(service.flows[f].bytes));
-        worst[t] = std::max(worst[t], worst[from] + way);
+        const Seconds way =
+            way_time(/*at_worst=*/false, parts[from], parts[t], static_cast<double>(service.flows[f].bytes));
+        const Seconds worst_way =
+            way_time(/*at_worst=*/true, parts[from], parts[t], static_cast<double>(service.flows[f].bytes));
+        worst[t] = std::max(worst[t], worst[from] + worst_way);
         mean[t] = takes_any ? mean[t] + graph.rates.flow_weights[f] * (mean[from] + way)
                             : std::max(mean[t], mean[from] + way);
       }
@@ -187,10 +195,11 @@ class Evaluator {
     measures.mean_latency = std::max(measures.mean_latency, mean_of_copy);
   }
 
-  Seconds way_time(std::size_t from, std::size_t to, double bytes) const {
+  Seconds way_time(bool at_worst, std::size_t from, std::size_t to, double bytes) const {
     Routes& routes = problem_.routes();
     if (!routes.is_connected(placement_[from], placement_[to])) return kNever;
-    return routes.time(placement_[from], placement_[to], bytes);
+    return at_worst ? routes.worst_time(placement_[from], placement_[to], bytes)
+                    : routes.time(placement_[from], placement_[to], bytes);
   }
 
   const Problem& problem_;

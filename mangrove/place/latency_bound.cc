@@ -30,7 +30,7 @@ LatencyBound::LatencyBound(const Problem& problem) : problem_(problem), links_of
   }
 }
 
-std::vector<Seconds> LatencyBound::spread(std::vector<Seconds> ready, double bytes) const {
+std::vector<Seconds> LatencyBound::spread(std::vector<Seconds> ready, double bytes, bool at_worst) const {
   using Reached = std::pair<Seconds, std::uint32_t>;
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> next;
   for (std::uint32_t d = 0; d < ready.size(); ++d)
@@ -42,7 +42,8 @@ std::vector<Seconds> LatencyBound::spread(std::vector<Seconds> ready, double byt
     for (const std::uint32_t l : links_of_[device]) {
       const Link& link = problem_.scenario().links[l];
       const auto other = static_cast<std::uint32_t>(link.from == device ? link.to : link.from);
-      const Seconds there = seconds + link.delay + bytes / link.rate;
+      const Seconds there = at_worst ? seconds + link.longest_delay() + bytes / link.lowest_rate()
+                                     : seconds + link.delay + bytes / link.rate;
       if (there >= ready[other]) continue;
       ready[other] = there;
       next.emplace(there, other);
@@ -62,8 +63,8 @@ ServiceMeasures LatencyBound::least(std::size_t s) const {
     std::vector<Seconds> mean_in(devices, 0), worst_in(devices, 0);
     for (const std::size_t f : graph.inputs[t]) {
       const Flow& flow = service.flows[f];
-      worst_in = later_of(std::move(worst_in), spread(worst[flow.from], static_cast<double>(flow.bytes)));
-      const std::vector<Seconds> comes = spread(mean[flow.from], static_cast<double>(flow.bytes));
+      worst_in = later_of(std::move(worst_in), spread(worst[flow.from], static_cast<double>(flow.bytes), true));
+      const std::vector<Seconds> comes = spread(mean[flow.from], static_cast<double>(flow.bytes), false);
       if (service.tasks[t].wait == Wait::all)
         mean_in = later_of(std::move(mean_in), comes);
       else

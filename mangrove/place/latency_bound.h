@@ -20,7 +20,7 @@ class LatencyBound {
 
  private:
   /// What comes at each device, if it is ready there at these times and sent on in items of so many bytes.
-  std::vector<Seconds> spread(std::vector<Seconds> ready, double bytes) const;
+  std::vector<Seconds> spread(std::vector<Seconds> ready, double bytes, bool at_worst) const;
 
   const Problem& problem_;
   std::vector<std::vector<std::uint32_t>> links_of_;  // by device

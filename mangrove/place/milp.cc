@@ -122,8 +122,9 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   model.passInEventHandler(&node_stop);
   if (!start.empty()) model.setMIPStart(named_start);
   const std::string seconds = fmt::format("{}", std::max(0.01, limits.time));
-  const char* arguments[] = {"mangrove",      "-log",      "0",    "-timeMode", "elapsed", "-seconds",
-                             seconds.c_str(), "-ratioGap", "1e-9", "-solve",    "-quit"};
+  // without preprocessing: that of CBC 2.10.8 crashes on some problems that are not feasible
+  const char* arguments[] = {"mangrove", "-preprocess",   "off",       "-log", "0",      "-timeMode", "elapsed",
+                             "-seconds", seconds.c_str(), "-ratioGap", "1e-9", "-solve", "-quit"};
   current_stop = &limits.stop;
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, after_phase, data);
   current_stop = nullptr;

@@ -76,7 +76,8 @@ void PlacementMilp::prune(std::vector<std::vector<std::uint32_t>>& candidates) {
         for (std::size_t i = 0; i < candidates[other].size(); ++i) {
           const std::uint32_t there = candidates[other][i];
           if (!routes.is_connected(is_input ? there : device, is_input ? device : there)) continue;
-          const Seconds way = is_input ? routes.time(there, device, bytes) : routes.time(device, there, bytes);
+          const Seconds way =
+              is_input ? routes.worst_time(there, device, bytes) : routes.worst_time(device, there, bytes);
           const Seconds rest = is_input ? earliest_[other][i] : problem_.time(other, there) + latest_rest_[other][i];
           best = std::min(best, way + rest);
         }
@@ -147,7 +148,7 @@ void PlacementMilp::add_ways(std::size_t f) {
       Routes& routes = problem_.routes();
       bool can_be = routes.is_connected(from[i].device, to[j].device);
       if (can_be && has_deadline)
-        can_be = earliest_[flow.from][i] + routes.time(from[i].device, to[j].device, flow.bytes) +
+        can_be = earliest_[flow.from][i] + routes.worst_time(from[i].device, to[j].device, flow.bytes) +
                      problem_.time(flow.to, to[j].device) + latest_rest_[flow.to][j] <=
                  service.deadline * kWithin;
       if (!can_be) continue;
@@ -219,7 +220,7 @@ void PlacementMilp::add_devices() {
     for (const auto& [part, column] : parts_on[d]) {
       const bool is_accelerated = problem_.is_accelerated(part, d);
       const double load = problem_.load(part, d);
-      (is_accelerated ? accelerator : cores).add(column, load);
+      (is_accelerated ? accelerator : cores).add(column, problem_.peak_load(part, d));
       memory.add(column, static_cast<double>(problem_.task(part).memory));
       energy_.add(column, load * (is_accelerated ? device.accelerator_watts : device.watts));
       if (used != kOne) milp_.add_row({{column, 1}, {used, -1}}, -kNoLimit, 0);
@@ -242,14 +243,17 @@ void PlacementMilp::add_links() {
   Routes& routes = problem_.routes();
   std::vector<double> most(links.size(), 0);  // that could come to it
   std::vector<std::size_t> seen(links.size(), 0);
-  const auto is_tight = [&](std::size_t link) { return most[link] > links[link].rate * links[link].utilisation; };
+  const auto growth_of = [&](std::size_t f) { return problem_.service(problem_.flows()[f].from).growth(); };
+  const auto is_tight = [&](std::size_t link) {
+    return most[link] > links[link].lowest_rate() * links[link].utilisation;
+  };
   for (std::size_t f = 0; f < ways_.size(); ++f) {
     const double carried = problem_.flows()[f].rate * problem_.flows()[f].bytes;
     for (const Way& way : ways_[f]) {
       if (way.from == way.to || carried == 0) continue;
       cost_.add(way.column, carried * kHour * routes.price(way.from, way.to));
       routes.each_link(way.from, way.to, [&](std::size_t link) {
-        if (seen[link] != f + 1) most[link] += carried;  // a flow takes one way
+        if (seen[link] != f + 1) most[link] += carried * growth_of(f);  // a flow takes one way
         seen[link] = f + 1;
       });
     }
@@ -259,9 +263,10 @@ void PlacementMilp::add_links() {
   for (std::size_t f = 0; f < ways_.size(); ++f)
     for (const Way& way : ways_[f])
       routes.each_link(way.from, way.to, [&](std::size_t link) {
-        if (is_tight(link)) loads[link].add(way.column, problem_.flows()[f].rate * problem_.flows()[f].bytes);
+        if (is_tight(link))
+          loads[link].add(way.column, problem_.flows()[f].rate * problem_.flows()[f].bytes * growth_of(f));
       });
-  for (const auto& [link, load] : loads) add_limit(load, links[link].rate * links[link].utilisation);
+  for (const auto& [link, load] : loads) add_limit(load, links[link].lowest_rate() * links[link].utilisation);
 }
 
 void PlacementMilp::add_sharing() {
@@ -371,10 +376,13 @@ PlacementMilp::Sum PlacementMilp::time_of_part(std::size_t part) const {
   return time;
 }
 
-PlacementMilp::Sum PlacementMilp::time_of_way(std::size_t flow, double bytes) const {
+PlacementMilp::Sum PlacementMilp::time_of_way(std::size_t flow, double bytes, bool at_worst) const {
+  Routes& routes = problem_.routes();
   Sum time;
   for (const Way& way : ways_[flow])
-    if (way.from != way.to) time.add(way.column, problem_.routes().time(way.from, way.to, bytes));
+    if (way.from != way.to)
+      time.add(way.column,
+               at_worst ? routes.worst_time(way.from, way.to, bytes) : routes.time(way.from, way.to, bytes));
   return time;
 }
 
@@ -414,9 +422,11 @@ void PlacementMilp::add_service(std::size_t s) {
       Sum any;
       for (const std::size_t f : graph.inputs[t]) {
         const Flow& flow = service.flows[f];
-        const Sum way = time_of_way(flow_numbers_.at({parts[flow.from], parts[t]}), static_cast<double>(flow.bytes));
+        const std::size_t number = flow_numbers_.at({parts[flow.from], parts[t]});
+        const auto bytes = static_cast<double>(flow.bytes);
+        const Sum way = time_of_way(number, bytes, /*at_worst=*/false);
         inputs.push_back(worst[flow.from]);
-        inputs.back().add(way, 1);
+        inputs.back().add(time_of_way(number, bytes, /*at_worst=*/true), 1);
         mean_inputs.push_back(mean[flow.from]);
         mean_inputs.back().add(way, 1);
         any.add(mean_inputs.back(), graph.rates.flow_weights[f]);

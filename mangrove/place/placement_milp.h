@@ -90,7 +90,7 @@ class PlacementMilp {
   void add_limit(const Sum& sum, double limit);
   int max_of(const std::vector<Sum>& sums, Seconds unit);
   Sum time_of_part(std::size_t part) const;
-  Sum time_of_way(std::size_t flow, double bytes) const;
+  Sum time_of_way(std::size_t flow, double bytes, bool at_worst) const;
   const Sum& measure(const MeasureRow& row) const;
 
   const Problem& problem_;

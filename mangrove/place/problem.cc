@@ -93,8 +93,8 @@ std::string Problem::why_not(std::size_t part, std::size_t number) const {
     return "it has no time for " + device.kind;
   if (device.memory > 0 && task.memory > device.memory)
     return fmt::format("it needs {} of memory, not {}", format_bytes(task.memory), format_bytes(device.memory));
-  if (const double most = device.utilisation * (1 + kTolerance); load(part, number) > most)
-    return fmt::format("it would load it with {}, above {}", format_percent(load(part, number), 0),
+  if (const double most = device.utilisation * (1 + kTolerance); peak_load(part, number) > most)
+    return fmt::format("it would load it with {}, above {}", format_percent(peak_load(part, number), 0),
                        format_percent(device.utilisation, 0));
   return "";
 }

@@ -80,6 +80,9 @@ class Problem {
     const double busy = parts_[part].rate * time(part, device);
     return is_accelerated(part, device) ? busy : busy / scenario_.devices[device].cores;
   }
+  /// The same when the service's rate is at its peak.
+  double peak_load(std::size_t part, std::size_t device) const { return load(part, device) * service(part).growth(); }
+
   /// before: a device, or kNowhere, for each part.
   void set_before(Before before) { before_ = std::move(before); }
   const Before& before() const { return before_; }

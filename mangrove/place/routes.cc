@@ -18,7 +18,7 @@ Routes::Tree Routes::grow(std::size_t from) const {
   constexpr double kBytesOfPrice = 1e9;
   const std::size_t count = scenario_.devices.size();
   Tree tree{std::vector<std::uint32_t>(count, 0), std::vector<double>(count, 0), std::vector<double>(count, -1),
-            std::vector<double>(count, 0)};
+            std::vector<double>(count, 0),        std::vector<double>(count, 0), std::vector<double>(count, 0)};
   using Reached =
       std::tuple<double, std::size_t, std::size_t, std::size_t, std::uint32_t>;  // delay, links, to, by, link
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> next;
@@ -30,6 +30,9 @@ Routes::Tree Routes::grow(std::size_t from) const {
     tree.delay[device] = delay;
     tree.link[device] = by;
     const bool is_first = device == from;
+    tree.longest_delay[device] = is_first ? 0 : tree.longest_delay[before] + scenario_.links[by].longest_delay();
+    tree.most_seconds_per_byte[device] =
+        is_first ? 0 : tree.most_seconds_per_byte[before] + 1 / scenario_.links[by].lowest_rate();
     tree.seconds_per_byte[device] = is_first ? 0 : tree.seconds_per_byte[before] + 1 / scenario_.links[by].rate;
     tree.price_per_byte[device] =
         is_first ? 0 : tree.price_per_byte[before] + scenario_.links[by].price / kBytesOfPrice;

@@ -12,7 +12,7 @@ namespace mangrove::place {
 /// Ways over several links: of least delay, among these of fewest links. An item is passed on once it has come as a
 /// whole, so its time over a way is the sum of the links' delays and of its bytes by their rates.
 /// source: Dijkstra, A note on two problems in connexion with graphs, 1959.
-/// memory: 28 bytes for each pair of devices whose way was asked for. threads: one at a time.
+/// memory: 44 bytes for each pair of devices whose way was asked for. threads: one at a time.
 class Routes {
  public:
   /// scenario must live as long.
@@ -23,6 +23,11 @@ class Routes {
   Seconds time(std::size_t from, std::size_t to, double bytes) {
     const Tree& t = tree(from);
     return t.delay[to] + bytes * t.seconds_per_byte[to];
+  }
+  /// The same with the longest delays and the lowest rates that links may come to.
+  Seconds worst_time(std::size_t from, std::size_t to, double bytes) {
+    const Tree& t = tree(from);
+    return t.longest_delay[to] + bytes * t.most_seconds_per_byte[to];
   }
   /// Of a byte.
   double price(std::size_t from, std::size_t to) { return tree(from).price_per_byte[to]; }
@@ -41,6 +46,7 @@ class Routes {
   struct Tree {
     std::vector<std::uint32_t> link;                              // the last one of the way to a device
     std::vector<double> delay, seconds_per_byte, price_per_byte;  // not connected: seconds_per_byte is -1
+    std::vector<double> longest_delay, most_seconds_per_byte;
   };
   const Tree& tree(std::size_t from) {
     if (!trees_[from]) trees_[from] = std::make_unique<Tree>(grow(from));

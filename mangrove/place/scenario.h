@@ -40,9 +40,14 @@ struct Device {
 struct Link {
   std::size_t from = 0, to = 0;
   BytesPerSecond rate = std::numeric_limits<double>::infinity();
-  Seconds delay = 0;       // one way
-  double price = 0;        // of 1e9 bytes
-  double utilisation = 1;  // share of the rate that flows may use in the long run
+  Seconds delay = 0;              // one way
+  double price = 0;               // of 1e9 bytes
+  double utilisation = 1;         // share of the rate that flows may use in the long run
+  BytesPerSecond worst_rate = 0;  // that it may fall to; 0: it does not fall
+  Seconds worst_delay = 0;        // that it may come to; 0: it does not grow
+
+  BytesPerSecond lowest_rate() const { return worst_rate > 0 ? worst_rate : rate; }
+  Seconds longest_delay() const { return worst_delay > 0 ? worst_delay : delay; }
 };
 
 /// When a task with several inputs is executed.
@@ -73,15 +78,20 @@ struct Flow {
   double share = 1;              // items for each execution of `from`: a probability, or above 1 if it sends several
 };
 
-/// Tasks, and flows between them without circles. Tasks without inputs are its sources, those without outputs its
+/// Tasks, and flows between them without circles. Tasks without inputs are its sources, those without outputs are its
 /// sinks.
 struct Service {
   std::string name;
   double rate = 1;                                             // executions a second of each source
   Seconds deadline = std::numeric_limits<double>::infinity();  // for the worst latency
-  std::int64_t failures = 0;  // of devices that it must survive: it has one copy more, each on devices of its own
+  double peak = 0;  // executions a second that the rate may come to; 0: it does not grow
+  /// Of devices, that it must survive: it has one copy more, on devices that no other copy uses.
+  std::int64_t failures = 0;
   std::vector<Task> tasks;
   std::vector<Flow> flows;
+
+  /// The peak by the rate.
+  double growth() const { return peak > 0 ? peak / rate : 1; }
 };
 
 /// At most so many devices run tasks with this licence.

@@ -93,6 +93,8 @@ struct LinkKind {
     keys.add_seconds("delay", link.delay, "one way, e.g. 5ms", 0, 1e6);
     keys.add("price", link.price, "of a GB", 0, 1e9);
     keys.add("utilisation", link.utilisation, "share of the rate that flows may use", 0.001, 1);
+    keys.add_rate("worst_rate", link.worst_rate, "that it may fall to, e.g. 20mbit");
+    keys.add_seconds("worst_delay", link.worst_delay, "that it may come to, e.g. 30ms", 0, 1e6);
     keys.add("pairs", pairs, "all: each with each; spread: each of the larger kind with one of the other");
     return keys;
   }
@@ -106,6 +108,7 @@ struct ServiceKind {
     Keys keys;
     keys.add("count", count, "services of this kind", 1, kMostTasks);
     keys.add("rate", service.rate, "executions a second of each source", 1e-9, 1e9);
+    keys.add("peak", service.peak, "executions a second that the rate may come to", 1e-9, 1e9);
     keys.add_seconds("deadline", service.deadline, "for the worst latency, e.g. 200ms", 1e-9, 1e9);
     keys.add("failures", service.failures, "of devices that it survives", 0, 8);
     return keys;
@@ -237,6 +240,10 @@ class ScenarioReader {
     LinkKind kind;
     MG_RETURN_IF_ERROR(file_.apply(section, kind.keys()));
     if (kind.link.rate < 1) return refused(where + ": key 'rate': a link has at least 8bit");
+    if (kind.link.worst_rate != 0 && (kind.link.worst_rate < 1 || kind.link.worst_rate > kind.link.rate))
+      return refused(where + ": key 'worst_rate': expected at least 8bit, and no more than 'rate'");
+    if (kind.link.worst_delay != 0 && kind.link.worst_delay < kind.link.delay)
+      return refused(where + ": key 'worst_delay': expected no less than 'delay'");
     if (kind.pairs != "all" && kind.pairs != "spread")
       return refused(where + ": key 'pairs': '" + kind.pairs + "' is neither 'all' nor 'spread'");
     return connect(name, kind).context(where);
@@ -285,7 +292,10 @@ class ScenarioReader {
     Kind& kind = kinds_.emplace_back(Kind{&section, {}, {}, {}, {}});
     kind.written.service.name = name;
     kind_numbers_.emplace(name, kinds_.size() - 1);
-    return file_.apply(section, kind.written.keys());
+    MG_RETURN_IF_ERROR(file_.apply(section, kind.written.keys()));
+    if (const Service& service = kind.written.service; service.peak != 0 && service.peak < service.rate)
+      return refused(file_.where(section.line) + ": key 'peak': expected no less than 'rate'");
+    return {};
   }
 
   /// The service of "SERVICE/TASK", and what stands behind it.

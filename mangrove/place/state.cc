@@ -43,7 +43,7 @@ double State::device_excess(std::uint32_t d) const {
 
 double State::link_excess(std::size_t l) const {
   const Link& link = problem_.scenario().links[l];
-  return above(links_[l], link.rate * link.utilisation);
+  return above(links_[l], link.lowest_rate() * link.utilisation);
 }
 
 int State::count(std::uint64_t a, std::uint64_t b, std::uint32_t device, int by) {
@@ -83,10 +83,11 @@ void State::change_flow(const PartFlow& flow, double sign) {
   }
   const double carried = sign * flow.rate * flow.bytes;
   if (carried == 0) return;
+  const double growth = problem_.service(flow.from).growth();
   carried_price_ += carried * kSecondsOfPrice * problem_.routes().price(from, to);
   problem_.routes().each_link(from, to, [&](std::size_t link) {
     excess_ -= link_excess(link);
-    links_[link] += carried;
+    links_[link] += carried * growth;
     excess_ += link_excess(link);
   });
 }
@@ -98,7 +99,7 @@ void State::change(std::size_t part, std::uint32_t device, double sign) {
   const bool was_used = use.parts > 0;
   const double load = sign * problem_.load(part, device);
   const bool is_accelerated = problem_.is_accelerated(part, device);
-  (is_accelerated ? use.accelerator : use.cores) += load;
+  (is_accelerated ? use.accelerator : use.cores) += sign * problem_.peak_load(part, device);
   watts_ += load * (is_accelerated ? there.accelerator_watts : there.watts);
   use.memory += sign * static_cast<double>(problem_.task(part).memory);
   use.parts = sign > 0 ? use.parts + 1 : use.parts - 1;
@@ -140,10 +141,12 @@ void State::update_latency(std::size_t s) {
       for (const std::size_t f : graph.inputs[t]) {
         const Flow& flow = service.flows[f];
         const std::uint32_t before = placement_[parts[flow.from]];
-        Seconds way = 0;
-        if (before != kNowhere && device != kNowhere && problem_.routes().is_connected(before, device))
+        Seconds way = 0, worst_way = 0;
+        if (before != kNowhere && device != kNowhere && problem_.routes().is_connected(before, device)) {
           way = problem_.routes().time(before, device, static_cast<double>(flow.bytes));
-        worst = std::max(worst, worst_[flow.from] + way);
+          worst_way = problem_.routes().worst_time(before, device, static_cast<double>(flow.bytes));
+        }
+        worst = std::max(worst, worst_[flow.from] + worst_way);
         mean = service.tasks[t].wait == Wait::any ? mean + graph.rates.flow_weights[f] * (mean_[flow.from] + way)
                                                   : std::max(mean, mean_[flow.from] + way);
       }
@@ -183,10 +186,6 @@ std::vector<double> State::values() const {
   std::vector<double> values;
   for (std::size_t level = 0; level < objective_.levels.size(); ++level) values.push_back(value(level));
   return values;
-}
-
-double State::load_on(std::size_t part, std::uint32_t device) const {
-  return problem_.is_accelerated(part, device) ? used_[device].accelerator : used_[device].cores;
 }
 
 }  // namespace mangrove::place

@@ -27,14 +27,11 @@ class State {
   std::vector<double> values() const;
   /// Of a level of the objective.
   double value(std::size_t level) const;
-  /// Of the cores or the accelerator, whichever the part would use.
-  double load_on(std::size_t part, std::uint32_t device) const;
   std::uint32_t parts_on(std::uint32_t device) const { return used_[device].parts; }
-  Seconds worst_latency(std::size_t service) const { return latencies_[service].worst; }
 
  private:
   struct Use {
-    double cores = 0, accelerator = 0, memory = 0;
+    double cores = 0, accelerator = 0, memory = 0;  // with all services at their peaks
     std::uint32_t parts = 0;
   };
   struct Latency {

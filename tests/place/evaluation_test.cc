@@ -69,6 +69,23 @@ TEST(Evaluation, SaysWhatIsNotKept) {
   EXPECT_TRUE(says(evaluate(problem, {1, 1, 1, 0}), "s/take cannot be on hub: it must be on end"));
 }
 
+TEST(Evaluation, KeepsLimitsAtTheWorstOfRanges) {
+  std::string text = kExits;
+  const auto put = [&text](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  put("{rate: 2,", "{rate: 2, peak: 9,");
+  put("{rate: 8mbit, delay: 10ms,", "{rate: 8mbit, delay: 10ms, worst_rate: 4mbit, worst_delay: 60ms,");
+  const Problem usual(parsed(kExits)), ranges(parsed(text));
+  const Evaluation before = evaluate(usual, {0, 1, 2, 0}), worst = evaluate(ranges, {0, 1, 2, 0});
+  EXPECT_DOUBLE_EQ(worst.measures.cost, before.measures.cost);
+  EXPECT_DOUBLE_EQ(worst.measures.energy, before.measures.energy);
+  EXPECT_DOUBLE_EQ(worst.measures.latency, before.measures.latency);
+  // twice over the slow link, with 100 kB and 1 kB
+  EXPECT_NEAR(worst.measures.worst_latency, before.measures.worst_latency + 2 * 0.05 + 101e3 / 1e6, 1e-12);
+  EXPECT_TRUE(says(worst, "link end - hub: 7.27 Mbit/s, above 4.00 Mbit/s")) << worst.violations.front().what;
+}
+
 TEST(Evaluation, CountsCopiesLicencesAndGroups) {
   const Problem problem(parsed(R"(
 device a: {failure: 0.1}

@@ -94,6 +94,11 @@ TEST(ScenarioFile, SaysWhatIsWrong) {
   EXPECT_NE(error_with("accelerator_flops: 1e13", "cores: 8").find("given twice"), std::string::npos);
   EXPECT_NE(error_with(", accelerator_flops: 1e13", "").find("expected both, or none"), std::string::npos);
   EXPECT_NE(error_with("count: 2", "count: 2, failures: 9").find("'9' is not"), std::string::npos);
+  EXPECT_NE(error_with("rate: 4", "rate: 4, peak: 3").find("key 'peak': expected no less than 'rate'"),
+            std::string::npos);
+  EXPECT_NE(error_with("delay: 20ms", "delay: 20ms, worst_delay: 10ms").find("no less than 'delay'"),
+            std::string::npos);
+  EXPECT_NE(error_with("delay: 20ms", "worst_rate: 9mbit").find("no more than 'rate'"), std::string::npos);
   EXPECT_NE(error_of("a: b\n").find("s.yaml"), std::string::npos);
   EXPECT_NE(error_of("device pi: {}\n").find("no services"), std::string::npos);
   EXPECT_NE(error_of("device pi: {}\nservice s: {}\n").find("'s' has no task"), std::string::npos);

@@ -53,6 +53,8 @@ class Maker {
   void add_link(std::size_t a, std::size_t b) {
     Link link{
         a, b, random_.uniform(2e6, 2e7), random_.uniform(1e-3, 2e-2), random_.uniform(0, 2), random_.uniform(0.5, 1)};
+    if (one_in(3)) link.worst_rate = link.rate * random_.uniform(0.5, 1);
+    if (one_in(3)) link.worst_delay = link.delay * random_.uniform(1, 2);
     made_.links.push_back(link);
   }
 
@@ -60,6 +62,7 @@ class Maker {
     Service& service = made_.services.emplace_back();
     service.name = fmt::format("s{}", number);
     service.rate = random_.uniform(0.5, 8);
+    if (one_in(3)) service.peak = service.rate * random_.uniform(1, 1.5);
     if (one_in(2)) service.deadline = random_.uniform(0.15, 1.5);
     if (one_in(5)) service.failures = 1;
     const std::size_t tasks = 2 + random_.below(service.failures > 0 ? 2 : 3);

@@ -19,7 +19,7 @@ double share_of(const Problem& problem, std::size_t part, std::uint32_t d, Resou
   if (resource == Resource::memory)
     return device.memory > 0 ? static_cast<double>(problem.task(part).memory) / static_cast<double>(device.memory) : 0;
   if (problem.is_accelerated(part, d) != (resource == Resource::accelerator)) return 0;
-  return problem.load(part, d) / device.utilisation;
+  return problem.peak_load(part, d) / device.utilisation;
 }
 
 struct Least {
