@@ -122,7 +122,7 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   model.passInEventHandler(&node_stop);
   if (!start.empty()) model.setMIPStart(named_start);
   const std::string seconds = fmt::format("{}", std::max(0.01, limits.time));
-  // without preprocessing: that of CBC 2.10.8 crashes on some problems that are not feasible
+  // without preprocessing, in which CBC 2.10.8 crashes on some small problems
   const char* arguments[] = {"mangrove", "-preprocess",   "off",       "-log", "0",      "-timeMode", "elapsed",
                              "-seconds", seconds.c_str(), "-ratioGap", "1e-9", "-solve", "-quit"};
   current_stop = &limits.stop;
