@@ -76,8 +76,8 @@ Result<ConfigFile> ConfigFile::parse(const std::string& text, const fs::path& pa
                           fmt::format("{}: section '{}' needs keys", file.where(section.line), section.name));
       for (const auto& inner : entry.second) {
         if (++settings > kMostSettings)  // a section can stand in many places, by an alias
-          return make_error(Code::invalid_argument,
-                            fmt::format("{}: more than {} keys", file.where(section.line), format_count(kMostSettings)));
+          return make_error(Code::invalid_argument, fmt::format("{}: more than {} keys", file.where(section.line),
+                                                                format_count(kMostSettings)));
         MG_TRY(Setting setting, read_setting(path.string(), inner.first, inner.second));
         section.settings.push_back(std::move(setting));
       }

@@ -111,7 +111,7 @@ TEST(ScenarioFile, BoundsWhatAFileCanAskFor) {
   EXPECT_NE(
       error_of("device a: {}\nservice s: {count: 10000}\ntask s/a: {}\ntask s/b: {}\n").find("more than 10000 tasks"),
       std::string::npos);
-  EXPECT_NE(error_of(std::string(9'000'000, ' ')).find("at most 8.00 MB"), std::string::npos);
+  EXPECT_NE(error_of(fmt::format("{:9000000}", "")).find("at most 8.00 MB"), std::string::npos);
   // a few lines that stand for very much
   std::string bomb = "device a: &a\n";
   for (int i = 0; i < 2000; ++i) bomb += fmt::format("  k{}: 1\n", i);

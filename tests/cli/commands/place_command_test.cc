@@ -62,7 +62,7 @@ TEST(PlaceCommand, SaysWhyThereIsNone) {
 TEST(PlaceCommand, PlacesAnewWithFewMoves) {
   const TemporaryFolder folder;
   const auto scenario = [&](const std::string& name, const std::string& price) {
-    const std::string path = folder / name;
+    std::string path = folder / name;
     EXPECT_TRUE(write_file_atomically(path, "device a: {price: 1}\ndevice b: {price: " + price +
                                                 "}\nservice s: {}\ntask s/x: {}\ntask s/y: {}\n")
                     .ok());
