@@ -12,6 +12,7 @@
 #include "mangrove/graph/split.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
@@ -247,7 +248,7 @@ Hello hello_of_glyphs(std::int64_t samples) {
 }
 
 RoleWorld::Role idle_worker(std::int64_t samples, std::function<bool(const Work&)> answers, Seconds per_sample) {
-  return [=](job::RoleContext& context) -> Status {
+  return [samples, answers = std::move(answers), per_sample](job::RoleContext& context) -> Status {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(samples).SerializeAsString());
     while (true) {
       const Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));

@@ -38,7 +38,8 @@ namespace mangrove::train {
 
 namespace {
 
-constexpr std::size_t kBucket = 128 * 1024;  // elements; half a megabyte is some 40 ms on the link of a small board
+constexpr std::size_t kBucket =
+    std::size_t{128} * 1024;  // elements; half a megabyte is some 40 ms on the link of a small board
 
 /// No bucket has both divided parameters and others.
 std::vector<Bucket> buckets_of(const Graph& graph, const std::vector<bool>& divided) {

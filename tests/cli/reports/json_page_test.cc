@@ -26,6 +26,7 @@
 #include "mangrove/infer/ensemble/report.h"
 #include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/tiers/report.h"
+#include "mangrove/infer/tiles/report.h"
 #include "mangrove/infer/views/report.h"
 #include "mangrove/job/progress.h"
 #include "mangrove/train/result.h"

@@ -173,7 +173,7 @@ TEST(Hybrid, ComputesWhatAllReduceDoes) {
   for (const Graph& graph : {small_graph(), dense_graph(false), dense_graph(true)}) {
     for (const auto& [workers, ways] :
          std::vector<std::pair<int, int>>{{1, 0}, {2, 2}, {3, 3}, {4, 2}, {4, 4}, {4, 1}, {5, 2}, {6, 3}}) {
-      TrainJob job = small_job(20 * 60);
+      TrainJob job = small_job(1200);
       job.set_model(encode_onnx(graph));
       job.set_batch(60 / workers);
       job.set_schedule("cosine");
@@ -213,7 +213,7 @@ TEST(Hybrid, TrainsAHeadBehindAFrozenPart) {
 TEST(Hybrid, EveryElementwiseOptimizerComputesWhatAllReduceDoes) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const learn::OptimizerRow& row : learn::optimizers()) {
-    TrainJob job = small_job(10 * 30);
+    TrainJob job = small_job(300);
     job.set_batch(10);
     job.set_optimizer(std::string(row.name));
     job.set_learning_rate(0.01f);
@@ -341,7 +341,7 @@ TEST(Hybrid, AStoppedRunGoesOnBitEqual) {
 TEST(Hybrid, SendsWhatItPredicts) {
   for (const auto& [workers, ways, graph] : std::vector<std::tuple<int, int, Graph>>{
            {4, 4, small_graph()}, {4, 2, dense_graph(true)}, {3, 3, dense_graph(false)}}) {
-    TrainJob job = dividing(small_job(workers * 8 * 10), ways);
+    TrainJob job = dividing(small_job(std::int64_t{workers} * 8 * 10), ways);
     job.set_model(encode_onnx(graph));
     const RoleWorld::Outcome outcome = train(job, workers);
     ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
