@@ -1,12 +1,7 @@
 #include "mangrove/place/choices.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
-#include <map>
-
-#include "mangrove/base/format.h"
 
 namespace mangrove::place {
 namespace {
@@ -78,42 +73,6 @@ std::vector<std::uint32_t> Choices::of(std::size_t part, const Placement& placem
   std::ranges::sort(chosen);
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
-}
-
-void put_fixed(const Problem& problem, State& state) {
-  for (std::size_t p = 0; p < problem.parts().size(); ++p)
-    if (problem.parts()[p].candidates->size() == 1) state.put(p, problem.parts()[p].candidates->front());
-}
-
-std::vector<std::size_t> parts_in_order(const Problem& problem) {
-  std::vector<std::size_t> order;
-  std::vector<bool> is_in(problem.parts().size(), false);
-  for (std::size_t s = 0; s < problem.scenario().services.size(); ++s)
-    for (const std::size_t t : problem.graph(s).order)
-      for (const std::vector<std::size_t>& parts : problem.graph(s).parts) {
-        if (!is_in[parts[t]]) order.push_back(parts[t]);
-        is_in[parts[t]] = true;
-      }
-  return order;
-}
-
-std::string why_impossible(const Problem& problem) {
-  for (std::size_t p = 0; p < problem.parts().size(); ++p) {
-    if (!problem.parts()[p].candidates->empty()) continue;
-    std::map<std::string, std::int64_t> reasons;
-    const auto& devices = problem.scenario().devices;
-    if (const auto& pinned = problem.task(p).device)
-      return fmt::format("{} cannot be on {}, where it must be: {}", problem.part_name(p), devices[*pinned].name,
-                         problem.why_not(p, *pinned));
-    for (std::size_t d = 0; d < devices.size(); ++d) ++reasons[problem.why_not(p, d)];
-    std::string text;
-    for (const auto& [reason, count] : reasons)
-      if (std::size(reasons) <= 4 ||
-          count == std::ranges::max_element(reasons, {}, [](const auto& r) { return r.second; })->second)
-        text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", reason, format_things(count, "device"));
-    return fmt::format("{} can be on no device: {}", problem.part_name(p), text);
-  }
-  return "";
 }
 
 }  // namespace mangrove::place

@@ -13,7 +13,6 @@
 namespace mangrove::place {
 namespace {
 
-constexpr double kSecondsOfHour = 3600;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Evaluator {
@@ -96,14 +95,13 @@ class Evaluator {
   }
 
   void check_links() {
-    constexpr double kBytesOfPrice = 1e9;
     for (std::size_t l = 0; l < scenario_.links.size(); ++l) {
       const Link& link = scenario_.links[l];
       const auto rate_text = [](double rate) { return format_number(rate * 8 / 1e6) + " Mbit/s"; };
       check(made_.peak_links[l], link.lowest_rate() * link.utilisation,
             "link " + device_name(link.from) + " - " + device_name(link.to), rate_text(made_.peak_links[l]),
             rate_text(link.lowest_rate() * link.utilisation));
-      made_.measures.cost += made_.links[l] * kSecondsOfHour / kBytesOfPrice * link.price;
+      made_.measures.cost += made_.links[l] * kSecondsOfPrice / kBytesOfPrice * link.price;
     }
   }
 

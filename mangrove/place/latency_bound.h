@@ -15,7 +15,7 @@ class LatencyBound {
  public:
   explicit LatencyBound(const Problem& problem);
 
-  /// Of a service; availability is not set.
+  /// The least latencies of a service. Availability is not set.
   ServiceMeasures least(std::size_t service) const;
 
  private:

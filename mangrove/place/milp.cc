@@ -71,7 +71,6 @@ void Milp::add_row(Terms terms, double low, double high) {
       terms[kept++] = terms[i];
   terms.resize(kept);
   std::erase_if(terms, [](const auto& term) { return term.second == 0; });
-  entries_ += terms.size();
   rows_.push_back({std::move(terms), low, high});
 }
 
@@ -130,7 +129,6 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   current_stop = nullptr;
 
   Solution solution;
-  solution.nodes = model.getNodeCount();
   if (model.bestSolution() != nullptr) {
     solution.values.assign(model.bestSolution(), model.bestSolution() + columns());
     solution.objective = model.getObjValue();

@@ -21,7 +21,6 @@ class Milp {
   void add_row(Terms terms, double low, double high);
 
   int columns() const { return static_cast<int>(columns_.size()); }
-  std::size_t entries() const { return entries_; }
 
   enum class Outcome { optimal, feasible, infeasible, unknown };
   struct Solution {
@@ -29,7 +28,6 @@ class Milp {
     std::vector<double> values;  // by column; none unless optimal or feasible
     double objective = 0;
     double bound = 0;  // no solution has a lower objective
-    int nodes = 0;     // of the search tree
   };
   struct Limits {
     Seconds time = 60;
@@ -51,7 +49,6 @@ class Milp {
   };
   std::vector<Column> columns_;
   std::vector<Row> rows_;
-  std::size_t entries_ = 0;
 };
 
 }  // namespace mangrove::place

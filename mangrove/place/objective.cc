@@ -45,9 +45,9 @@ std::span<const MeasureRow> measures() {
   return kMeasures;
 }
 
-bool Objective::uses(std::string_view measure) const {
+bool Objective::uses(double Measures::*measure) const {
   for (const Level& level : levels)
-    if (std::ranges::any_of(level, [&](const Term& term) { return term.measure->name == measure; })) return true;
+    if (std::ranges::any_of(level, [&](const Term& term) { return term.measure->value == measure; })) return true;
   return false;
 }
 

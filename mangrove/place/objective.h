@@ -36,13 +36,14 @@ struct Objective {
   using Level = std::vector<Term>;
   std::vector<Level> levels;
 
-  bool uses(std::string_view measure) const;
+  bool uses(double Measures::*measure) const;
 };
 
 /// "cost"; "latency,cost": cost among the placements of least latency; "cost+20*latency": a weighted sum.
 /// errors: invalid_argument: an unknown measure, with the nearest known one; no weight.
 Result<Objective> parse_objective(const std::string& text);
 
+/// What a placement with these measures comes to: at one level, and at each of them.
 double value_of(const Objective::Level& level, const Measures& measures);
 std::vector<double> values_of(const Objective& objective, const Measures& measures);
 /// Whether `a` is better: less at the first level at which they differ by more than rounding.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "mangrove/base/check.h"
 
@@ -11,7 +12,6 @@ namespace mangrove::place {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-constexpr double kHour = 3600;  // seconds
 constexpr double kWithin = 1 + kTolerance;
 
 }  // namespace
@@ -38,11 +38,11 @@ double PlacementMilp::size_of(const Problem& problem, const std::vector<std::vec
 
 PlacementMilp::PlacementMilp(const Problem& problem, const Objective& objective,
                              std::vector<std::vector<std::uint32_t>> candidates, const LeftOut& left_out)
-    : problem_(problem), objective_(objective), left_out_(left_out) {
-  if (!left_out.deadlines) prune(candidates);
-  for (const auto& devices : candidates) is_infeasible_ = is_infeasible_ || devices.empty();
+    : problem_(problem), objective_(objective), left_out_(left_out), candidates_(std::move(candidates)) {
+  if (!left_out.deadlines) windows_.emplace(problem, candidates_);
+  for (const auto& devices : candidates_) is_infeasible_ = is_infeasible_ || devices.empty();
   if (is_infeasible_) return;
-  add_spots(candidates);
+  add_spots();
   ways_.resize(problem.flows().size());
   for (std::size_t f = 0; f < problem.flows().size(); ++f) {
     flow_numbers_[{problem.flows()[f].from, problem.flows()[f].to}] = f;
@@ -60,68 +60,8 @@ PlacementMilp::PlacementMilp(const Problem& problem, const Objective& objective,
   }
 }
 
-/// Takes out devices on which a part would be late, even if all others were where it is best for this one.
-void PlacementMilp::prune(std::vector<std::vector<std::uint32_t>>& candidates) {
-  earliest_.resize(candidates.size());
-  latest_rest_.resize(candidates.size());
-  Routes& routes = problem_.routes();
-  for (std::size_t s = 0; s < problem_.scenario().services.size(); ++s) {
-    const Service& service = problem_.scenario().services[s];
-    if (!std::isfinite(service.deadline)) continue;
-    const Problem::ServiceGraph& graph = problem_.graph(s);
-    for (const std::vector<std::size_t>& parts : graph.parts) {
-      // the least time from one of `devices` of a neighbour to, or from, this device
-      const auto least = [&](std::uint32_t device, std::size_t other, double bytes, bool is_input) {
-        Seconds best = kNoLimit;
-        for (std::size_t i = 0; i < candidates[other].size(); ++i) {
-          const std::uint32_t there = candidates[other][i];
-          if (!routes.is_connected(is_input ? there : device, is_input ? device : there)) continue;
-          const Seconds way =
-              is_input ? routes.worst_time(there, device, bytes) : routes.worst_time(device, there, bytes);
-          const Seconds rest = is_input ? earliest_[other][i] : problem_.time(other, there) + latest_rest_[other][i];
-          best = std::min(best, way + rest);
-        }
-        return best;
-      };
-      for (const std::size_t t : graph.order) {
-        const std::size_t part = parts[t];
-        earliest_[part].assign(candidates[part].size(), 0);
-        for (std::size_t i = 0; i < candidates[part].size(); ++i) {
-          Seconds& earliest = earliest_[part][i];
-          for (const std::size_t f : graph.inputs[t])
-            earliest = std::max(earliest, least(candidates[part][i], parts[service.flows[f].from],
-                                                static_cast<double>(service.flows[f].bytes), /*is_input=*/true));
-          earliest += problem_.time(part, candidates[part][i]);
-        }
-      }
-      for (const std::size_t part : parts) latest_rest_[part].assign(candidates[part].size(), 0);
-      for (auto t = graph.order.rbegin(); t != graph.order.rend(); ++t)
-        for (std::size_t f = 0; f < service.flows.size(); ++f) {
-          if (service.flows[f].from != *t) continue;
-          const std::size_t part = parts[*t];
-          for (std::size_t i = 0; i < candidates[part].size(); ++i)
-            latest_rest_[part][i] =
-                std::max(latest_rest_[part][i], least(candidates[part][i], parts[service.flows[f].to],
-                                                      static_cast<double>(service.flows[f].bytes), /*is_input=*/false));
-        }
-      for (const std::size_t part : parts) {
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < candidates[part].size(); ++i) {
-          if (!(earliest_[part][i] + latest_rest_[part][i] <= service.deadline * kWithin)) continue;
-          candidates[part][kept] = candidates[part][i];
-          earliest_[part][kept] = earliest_[part][i];
-          latest_rest_[part][kept++] = latest_rest_[part][i];
-        }
-        candidates[part].resize(kept);
-        earliest_[part].resize(kept);
-        latest_rest_[part].resize(kept);
-      }
-    }
-  }
-}
-
-void PlacementMilp::add_spots(const std::vector<std::vector<std::uint32_t>>& candidates) {
-  for (const auto& devices : candidates) {
+void PlacementMilp::add_spots() {
+  for (const auto& devices : candidates_) {
     std::vector<Spot>& spots = spots_.emplace_back();
     if (devices.size() == 1) {
       spots.push_back({devices.front(), kOne});
@@ -141,17 +81,12 @@ void PlacementMilp::add_ways(std::size_t f) {
   const std::vector<Spot>&from = spots_[flow.from], &to = spots_[flow.to];
   const Service& service = problem_.service(flow.from);
   // what copies have in common has other times in each of them
-  const bool has_deadline = !left_out_.deadlines && std::isfinite(service.deadline) && service.failures == 0;
+  const bool has_window = windows_ && std::isfinite(service.deadline) && service.failures == 0;
   std::vector<Milp::Terms> leaves(from.size()), comes(to.size());
   for (std::size_t i = 0; i < from.size(); ++i)
     for (std::size_t j = 0; j < to.size(); ++j) {
-      Routes& routes = problem_.routes();
-      bool can_be = routes.is_connected(from[i].device, to[j].device);
-      if (can_be && has_deadline)
-        can_be = earliest_[flow.from][i] + routes.worst_time(from[i].device, to[j].device, flow.bytes) +
-                     problem_.time(flow.to, to[j].device) + latest_rest_[flow.to][j] <=
-                 service.deadline * kWithin;
-      if (!can_be) continue;
+      if (!problem_.routes().is_connected(from[i].device, to[j].device)) continue;
+      if (has_window && !windows_->allows(flow, i, j)) continue;
       int column = kOne;  // of two parts that are fixed
       if (from.size() > 1 && to.size() > 1)
         column = milp_.add_column(0, 1, /*is_whole=*/false);
@@ -209,7 +144,8 @@ void PlacementMilp::add_devices() {
   std::vector<std::vector<std::pair<std::size_t, int>>> parts_on(count);  // part and column
   for (std::size_t p = 0; p < spots_.size(); ++p)
     for (const Spot& spot : spots_[p]) parts_on[spot.device].emplace_back(p, spot.column);
-  const bool has_prices = objective_.uses("cost") || objective_.uses("energy") || objective_.uses("devices");
+  const bool has_prices =
+      objective_.uses(&Measures::cost) || objective_.uses(&Measures::energy) || objective_.uses(&Measures::devices);
   for (std::uint32_t d = 0; d < count; ++d) {
     if (parts_on[d].empty()) continue;
     const Device& device = problem_.scenario().devices[d];
@@ -251,7 +187,7 @@ void PlacementMilp::add_links() {
     const double carried = problem_.flows()[f].rate * problem_.flows()[f].bytes;
     for (const Way& way : ways_[f]) {
       if (way.from == way.to || carried == 0) continue;
-      cost_.add(way.column, carried * kHour * routes.price(way.from, way.to));
+      cost_.add(way.column, carried * kSecondsOfPrice * routes.price(way.from, way.to));
       routes.each_link(way.from, way.to, [&](std::size_t link) {
         if (seen[link] != f + 1) most[link] += carried * growth_of(f);  // a flow takes one way
         seen[link] = f + 1;
@@ -399,7 +335,7 @@ int PlacementMilp::max_of(const std::vector<Sum>& sums, Seconds unit) {
 }
 
 void PlacementMilp::add_latencies() {
-  if (objective_.uses("worst_latency")) {
+  if (objective_.uses(&Measures::worst_latency)) {
     worst_ = milp_.add_column(0, kNoLimit, /*is_whole=*/false);
     worst_latency_.add(worst_, 1);
   }
@@ -410,7 +346,7 @@ void PlacementMilp::add_service(std::size_t s) {
   const Service& service = problem_.scenario().services[s];
   const Problem::ServiceGraph& graph = problem_.graph(s);
   const bool has_deadline = std::isfinite(service.deadline) && !left_out_.deadlines;
-  const bool has_mean = objective_.uses("latency");
+  const bool has_mean = objective_.uses(&Measures::latency);
   if (!has_deadline && !has_mean && worst_ == kOne) return;
   const double services = static_cast<double>(problem_.scenario().services.size());
   std::vector<Sum> means;  // of copies
@@ -505,10 +441,10 @@ PlacementMilp::Result PlacementMilp::solve(std::size_t level, double scale, cons
         if (spot.column != kOne) start_values.emplace_back(spot.column, spot.device == start[p] ? 1 : 0);
     for (const auto& [device, column] : used_) start_values.emplace_back(column, on.contains(device) ? 1 : 0);
   }
-  Milp::Solution solution{Milp::Outcome::optimal, {}, 0, 0, 0};
+  Milp::Solution solution{Milp::Outcome::optimal, {}, 0, 0};
   const bool is_all_fixed = milp_.columns() == 0;
   if (!is_all_fixed) solution = milp_.solve(start_values, limits);
-  Result result{solution.outcome, {}, solution.bound / factor + sum.number, solution.nodes};
+  Result result{solution.outcome, {}, solution.bound / factor + sum.number};
   if (solution.values.empty() && !is_all_fixed) return result;
   for (const std::vector<Spot>& spots : spots_) {
     const auto value = [&](const Spot& spot) {

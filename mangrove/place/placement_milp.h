@@ -9,6 +9,7 @@
 #include "mangrove/place/milp.h"
 #include "mangrove/place/objective.h"
 #include "mangrove/place/problem.h"
+#include "mangrove/place/time_windows.h"
 
 namespace mangrove::place {
 
@@ -31,17 +32,16 @@ class PlacementMilp {
   /// candidates: by part: devices that it may be on, of those of the problem. One that has a single one is fixed.
   PlacementMilp(const Problem& problem, const Objective& objective, std::vector<std::vector<std::uint32_t>> candidates,
                 const LeftOut& left_out = {});
+  PlacementMilp(const PlacementMilp&) = delete;
+  PlacementMilp& operator=(const PlacementMilp&) = delete;
 
   /// Some part has no device within its deadline.
   bool is_infeasible() const { return is_infeasible_; }
-  int columns() const { return milp_.columns(); }
-  std::size_t entries() const { return milp_.entries(); }
 
   struct Result {
     Milp::Outcome outcome = Milp::Outcome::unknown;
     Placement placement;  // empty unless optimal or feasible
     double bound = 0;     // of the level
-    int nodes = 0;
   };
   /// The best for one level of the objective.
   /// scale: about what the level comes to. start: a placement to begin with; empty: none.
@@ -73,8 +73,7 @@ class PlacementMilp {
     int column;
   };
 
-  void prune(std::vector<std::vector<std::uint32_t>>& candidates);
-  void add_spots(const std::vector<std::vector<std::uint32_t>>& candidates);
+  void add_spots();
   void add_ways(std::size_t flow);
   void add_devices();
   void add_capacity(const Sum& load, double limit, int used);
@@ -96,6 +95,8 @@ class PlacementMilp {
   const Problem& problem_;
   const Objective& objective_;
   const LeftOut left_out_;
+  std::vector<std::vector<std::uint32_t>> candidates_;
+  std::optional<TimeWindows> windows_;  // of candidates_; none where deadlines are left out
   Milp milp_;
   std::vector<std::vector<Spot>> spots_;  // by part
   std::vector<std::vector<Way>> ways_;    // by flow
@@ -106,8 +107,6 @@ class PlacementMilp {
   int worst_ = kOne;                                          // column
   std::vector<std::pair<std::size_t, std::size_t>> ordered_;  // services whose copies are in order, and by which task
   bool is_infeasible_ = false;
-  std::vector<std::vector<Seconds>> earliest_,
-      latest_rest_;  // by part and candidate: least times before, and behind it
 };
 
 }  // namespace mangrove::place

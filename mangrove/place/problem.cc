@@ -74,6 +74,12 @@ void Problem::find_candidates() {
   }
 }
 
+std::vector<std::vector<std::uint32_t>> Problem::candidates() const {
+  std::vector<std::vector<std::uint32_t>> candidates;
+  for (const Part& part : parts_) candidates.push_back(*part.candidates);
+  return candidates;
+}
+
 std::string Problem::part_name(std::size_t part) const {
   const std::string name = service(part).name + "/" + task(part).name;
   return parts_[part].copy == 0 ? name : fmt::format("{} (copy {})", name, parts_[part].copy + 1);

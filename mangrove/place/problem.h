@@ -69,13 +69,13 @@ class Problem {
   /// "watch/detect", of a copy "watch/detect (copy 2)".
   std::string part_name(std::size_t part) const;
 
-  /// Of an execution on a device that can run it.
+  /// How long an execution takes, on a device that can run it.
   Seconds time(std::size_t part, std::size_t device) const { return time_of(task(part), scenario_.devices[device]); }
   /// Whether it runs on the accelerator there.
   bool is_accelerated(std::size_t part, std::size_t device) const {
     return is_accelerated(task(part), scenario_.devices[device]);
   }
-  /// Of the device's cores, or of its accelerator: share of the time.
+  /// The share of the time that it keeps the device's cores, or its accelerator, busy.
   double load(std::size_t part, std::size_t device) const {
     const double busy = parts_[part].rate * time(part, device);
     return is_accelerated(part, device) ? busy : busy / scenario_.devices[device].cores;
@@ -92,6 +92,8 @@ class Problem {
            !is_shared(part);
   }
 
+  /// By part: the devices that it may be on.
+  std::vector<std::vector<std::uint32_t>> candidates() const;
   /// Why the part cannot be on this device, whatever lies there beside it; empty: it can.
   std::string why_not(std::size_t part, std::size_t device) const;
 

@@ -15,7 +15,6 @@ Routes::Routes(const Scenario& scenario)
 }
 
 Routes::Tree Routes::grow(std::size_t from) const {
-  constexpr double kBytesOfPrice = 1e9;
   const std::size_t count = scenario_.devices.size();
   Tree tree{std::vector<std::uint32_t>(count, 0), std::vector<double>(count, 0), std::vector<double>(count, -1),
             std::vector<double>(count, 0),        std::vector<double>(count, 0), std::vector<double>(count, 0)};

@@ -19,7 +19,7 @@ class Routes {
   explicit Routes(const Scenario& scenario);
 
   bool is_connected(std::size_t from, std::size_t to) { return tree(from).seconds_per_byte[to] >= 0; }
-  /// Of an item. The devices are connected; from a device to itself it takes no time.
+  /// How long an item of so many bytes takes. The devices are connected; from a device to itself it takes no time.
   Seconds time(std::size_t from, std::size_t to, double bytes) {
     const Tree& t = tree(from);
     return t.delay[to] + bytes * t.seconds_per_byte[to];
@@ -29,7 +29,7 @@ class Routes {
     const Tree& t = tree(from);
     return t.longest_delay[to] + bytes * t.most_seconds_per_byte[to];
   }
-  /// Of a byte.
+  /// What a byte costs.
   double price(std::size_t from, std::size_t to) { return tree(from).price_per_byte[to]; }
   /// Calls visit(link) for each link of the way.
   template <class Visit>

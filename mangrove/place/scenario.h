@@ -11,6 +11,9 @@
 
 namespace mangrove::place {
 
+inline constexpr double kSecondsOfPrice = 3600;  // a device's price is of an hour
+inline constexpr double kBytesOfPrice = 1e9;     // a link's price is of so many bytes
+
 inline constexpr std::size_t kMostDevices = 4'096;
 inline constexpr std::size_t kMostTasks = 10'000;  // copies included
 inline constexpr std::size_t kMostFlows = 40'000;

@@ -36,9 +36,11 @@ struct Solution {
 
 struct SolverRow {
   std::string_view name, description;
-  bool is_for_all_sizes;  // else it may refuse large scenarios
+  /// Is called only if each part has a device that it can be on. errors: as solve().
+  Result<Solution> (*search)(const Problem& problem, const SolveOptions& options);
+
   /// errors: resource_exhausted: the scenario is too large for this solver.
-  Result<Solution> (*solve)(const Problem& problem, const SolveOptions& options);
+  Result<Solution> solve(const Problem& problem, const SolveOptions& options) const;
 };
 /// The first one is the default.
 std::span<const SolverRow> solvers();

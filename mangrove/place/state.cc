@@ -9,7 +9,6 @@ namespace mangrove::place {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-constexpr double kSecondsOfPrice = 3600;  // seconds
 
 double above(double value, double limit) {
   return value > limit * (1 + kTolerance) ? value / limit - 1 : 0;
@@ -177,7 +176,7 @@ double State::value(std::size_t level) const {
   measures.energy = watts_;
   measures.devices = devices_;
   measures.moves = moves_;
-  if (objective_.uses("worst_latency"))
+  if (objective_.uses(&Measures::worst_latency))
     for (const Latency& latency : latencies_) measures.worst_latency = std::max(measures.worst_latency, latency.worst);
   return value_of(objective_.levels[level], measures);
 }

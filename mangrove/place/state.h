@@ -25,7 +25,7 @@ class State {
   /// The sum over constraints of the share of the limit that is above it; 0 (up to rounding): feasible.
   double excess() const;
   std::vector<double> values() const;
-  /// Of a level of the objective.
+  /// What the placement comes to at a level of the objective.
   double value(std::size_t level) const;
   std::uint32_t parts_on(std::uint32_t device) const { return used_[device].parts; }
 

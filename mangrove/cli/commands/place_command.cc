@@ -38,10 +38,9 @@ struct PlaceState {
   Keys keys() {
     Keys keys;
     keys.begin_group("Placement");
-    keys.add(
-        "objective", objective,
-        "what is least: cost, latency, worst_latency, energy, devices or moves; 'latency,cost': the first, then the "
-        "second; 'cost+9*latency': a sum with weights");
+    keys.add("objective", objective,
+             "what is least: " + join_words(row_names(place::measures())) +
+                 "; 'latency,cost': the first, then the second; 'cost+9*latency': a sum with weights");
     keys.add("solver", solver, "how the placement is found: " + join_words(row_names(place::solvers())));
     keys.add_seconds("time_limit", time_limit, "then the best so far is the result", 0.1, 1e6);
     keys.add("seed", seed, "of the random choices of solvers", seed_range());
@@ -92,9 +91,7 @@ std::vector<PlaceReport::Result> compare(const place::Problem& problem, const pl
 
 Status run_place(PlaceState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
-  if (!state.picture.empty() && fs::path(state.picture).extension() != ".svg")
-    return make_error(Code::invalid_argument,
-                      "--picture: '" + state.picture + "' does not end in .svg: pictures are SVG files");
+  if (!state.picture.empty()) MG_RETURN_IF_ERROR(check_picture_path(state.picture));
   place::SolveOptions options;
   auto objective = place::parse_objective(state.objective).context("--objective");
   if (!objective.ok()) return objective.error();

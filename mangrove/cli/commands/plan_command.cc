@@ -69,8 +69,7 @@ Result<plan::Objective> parse_objective(const std::string& name) {
 /// What was typed, where it can be refused before anything is read.
 Status check_plan(const PlanState& state, plan::Objective objective) {
   const auto refused = [](const std::string& what) { return make_error(Code::invalid_argument, what); };
-  if (!state.picture.empty() && fs::path(state.picture).extension() != ".svg")
-    return refused("--picture: '" + state.picture + "' does not end in .svg: pictures are SVG files");
+  if (!state.picture.empty()) MG_RETURN_IF_ERROR(check_picture_path(state.picture));
   const PlanSource& source = state.source;
   if (source.devices.empty() || source.model.empty() != source.is_pipedream())
     return refused("plan: give --devices and --model, or --devices and --profile FILE.graph.txt alone");

@@ -29,7 +29,7 @@ std::string chain_picture(const std::string& label, const std::vector<Box>& boxe
 
 /// Boxes that hang on a common line, which has a name.
 Drawing bus_drawing(const std::string& label, const std::string& bus, const std::vector<Box>& boxes);
-/// The same as an <svg>.
+/// Writes bus_drawing() as an <svg> element of a page.
 std::string bus_picture(const std::string& label, const std::string& bus, const std::vector<Box>& boxes);
 
 /// A row for each name: a bar as long as its share, and a text behind it.

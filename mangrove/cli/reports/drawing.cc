@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mangrove/base/file.h"
 #include "mangrove/cli/reports/html.h"
 
 namespace mangrove::cli {
@@ -17,6 +18,11 @@ constexpr PictureColours kOnAnyPaper = {
 constexpr const char* kFileStyle = "text{font-family:system-ui,sans-serif}.grid,.rail{opacity:.35}";
 
 }  // namespace
+
+Status check_picture_path(const std::string& path) {
+  if (fs::path(path).extension() == ".svg") return {};
+  return make_error(Code::invalid_argument, "--picture: '" + path + "' does not end in .svg: pictures are SVG files");
+}
 
 std::string svg_in_page(const Drawing& drawing) {
   return fmt::format(R"(<svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>)", drawing.width,

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/base/result.h"
+
 namespace mangrove::cli {
 
 /// A picture before it is known where it will stand: elements of SVG, with the classes that html_page() explains.
@@ -14,6 +16,9 @@ struct Drawing {
 
 /// Writes it as an <svg> element of a page.
 std::string svg_in_page(const Drawing& drawing);
+
+/// Whether a picture can be written there. errors: invalid_argument (the name does not end in .svg).
+Status check_picture_path(const std::string& path);
 
 /// Writes a title, and drawings below one another, as an SVG file. Its colours can be told apart on light and on dark
 /// paper; it has no paper of its own.

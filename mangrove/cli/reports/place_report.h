@@ -11,7 +11,7 @@
 
 namespace mangrove::cli {
 
-/// Of what `mangrove place --json` told before: where tasks were.
+/// Where tasks were, as an earlier `mangrove place --json` has told it.
 struct PreviousPlacement {
   struct Task {
     std::string service, task;
@@ -134,18 +134,18 @@ struct PlaceReport {
   }
 };
 
-/// solving: how long it took.
+/// What a solver came to. solving: how long it took.
 PlaceReport::Result place_result(const place::Problem& problem, const place::Objective& objective,
                                  std::string_view solver, const place::Solution& solution, Seconds solving);
-/// Of the solution that `result` is about.
+/// The whole report. `result` is what place_result() made of the same solution.
 PlaceReport place_report(const place::Problem& problem, const std::string& objective, PlaceReport::Result result,
                          const place::Solution& solution);
 /// Gaps to the best bound that any of them knows.
 void compare_results(std::vector<PlaceReport::Result>& results);
 
-/// Its first line: "Placement: 14 tasks on 6 of 12 devices: ...".
+/// The first line of the text: "Placement: 14 tasks on 6 of 12 devices: ...".
 std::string place_summary(const PlaceReport& report);
-/// The same as tables, for people.
+/// The report as tables, for people.
 std::string place_text(const PlaceReport& report);
 
 }  // namespace mangrove::cli

@@ -5,10 +5,8 @@ namespace mangrove::place {
 
 Result<Solution> solve_auto(const Problem& problem, const SolveOptions& options) {
   constexpr double kSmall = 30'000;  // that CBC most often solves within a minute
-  std::vector<std::vector<std::uint32_t>> candidates;
-  for (const Part& part : problem.parts()) candidates.push_back(*part.candidates);
-  return PlacementMilp::size_of(problem, candidates) <= kSmall ? solve_exact(problem, options)
-                                                               : solve_decomposition(problem, options);
+  return PlacementMilp::size_of(problem, problem.candidates()) <= kSmall ? solve_exact(problem, options)
+                                                                         : solve_decomposition(problem, options);
 }
 
 }  // namespace mangrove::place

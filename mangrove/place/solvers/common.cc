@@ -48,6 +48,23 @@ Least least_by(const Problem& problem, const std::set<std::uint32_t>& used, Reso
 
 }  // namespace
 
+void put_fixed(const Problem& problem, State& state) {
+  for (std::size_t p = 0; p < problem.parts().size(); ++p)
+    if (problem.parts()[p].candidates->size() == 1) state.put(p, problem.parts()[p].candidates->front());
+}
+
+std::vector<std::size_t> parts_in_order(const Problem& problem) {
+  std::vector<std::size_t> order;
+  std::vector<bool> is_in(problem.parts().size(), false);
+  for (std::size_t s = 0; s < problem.scenario().services.size(); ++s)
+    for (const std::size_t t : problem.graph(s).order)
+      for (const std::vector<std::size_t>& parts : problem.graph(s).parts) {
+        if (!is_in[parts[t]]) order.push_back(parts[t]);
+        is_in[parts[t]] = true;
+      }
+  return order;
+}
+
 Solution solution_of(const Problem& problem, const Objective& objective, Placement placement) {
   Solution solution;
   const Evaluation evaluation = evaluate(problem, placement);

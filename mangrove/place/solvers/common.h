@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <limits>
-#include <tuple>
-#include <utility>
+#include <vector>
 
 #include "mangrove/place/evaluation.h"
 #include "mangrove/place/solver.h"
@@ -33,6 +33,12 @@ double simple_bound(const Problem& problem, const Objective& objective);
 /// The best that is found without a search: all parts are put one by one, by greedy, by heft, and by greedy once those
 /// that were somewhere before are there again.
 State first_state(const Problem& problem, const Objective& objective);
+
+/// Puts all parts that have a single candidate there.
+void put_fixed(const Problem& problem, State& state);
+
+/// The parts of each service behind those that they have inputs of, service by service.
+std::vector<std::size_t> parts_in_order(const Problem& problem);
 
 /// Puts all parts one by one, by the solvers of these names. greedy leaves those where they are that are somewhere.
 void put_greedily(const Problem& problem, State& state);

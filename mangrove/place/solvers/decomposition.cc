@@ -117,8 +117,6 @@ class Exchange {
 }  // namespace
 
 Result<Solution> solve_decomposition(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   if (const std::string why = why_late(problem); !why.empty())
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   const SteadyClock clock;

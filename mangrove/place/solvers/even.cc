@@ -1,15 +1,12 @@
 #include <limits>
 #include <tuple>
 
-#include "mangrove/place/choices.h"
 #include "mangrove/place/solvers/common.h"
 #include "mangrove/place/solvers/rows.h"
 
 namespace mangrove::place {
 
 Result<Solution> solve_even(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   State state(problem, options.objective);
   put_fixed(problem, state);
   for (const std::size_t part : parts_in_order(problem)) {

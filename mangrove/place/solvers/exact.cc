@@ -6,7 +6,6 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
-#include "mangrove/place/choices.h"
 #include "mangrove/place/latency_bound.h"
 #include "mangrove/place/placement_milp.h"
 #include "mangrove/place/solvers/common.h"
@@ -18,12 +17,6 @@ namespace {
 constexpr double kLargestExact = 400'000;
 constexpr Seconds kExplaining = 10;  // for each constraint that is left out
 constexpr double kHeadroom = 1e-7;   // of a level's best, for the levels behind it
-
-std::vector<std::vector<std::uint32_t>> all_candidates(const Problem& problem) {
-  std::vector<std::vector<std::uint32_t>> candidates;
-  for (const Part& part : problem.parts()) candidates.push_back(*part.candidates);
-  return candidates;
-}
 
 /// Which constraint stands in the way: one without which there is a placement.
 std::string explain(const Problem& problem, const std::stop_token& stop) {
@@ -43,7 +36,7 @@ std::string explain(const Problem& problem, const std::stop_token& stop) {
   const Objective nothing{{Objective::Level()}};
   std::vector<std::string> names;
   for (const Class& one : classes) {
-    PlacementMilp milp(problem, nothing, all_candidates(problem), one.left_out);
+    PlacementMilp milp(problem, nothing, problem.candidates(), one.left_out);
     if (milp.is_infeasible()) continue;
     const auto result = milp.solve(0, 1, {}, {kExplaining, stop});
     if (!result.placement.empty()) names.emplace_back(one.name);
@@ -60,7 +53,7 @@ class Exact {
   Solution run() {
     const Deadline end = clock_.after(options_.time_limit);
     const bool has_start = find_start();
-    PlacementMilp milp(problem_, options_.objective, all_candidates(problem_));
+    PlacementMilp milp(problem_, options_.objective, problem_.candidates());
     if (milp.is_infeasible()) return none_exists();
     for (std::size_t level = 0; level < options_.objective.levels.size(); ++level) {
       const double scale = made_.placement.empty() ? 1 : best_values_[level];
@@ -119,9 +112,7 @@ class Exact {
 }  // namespace
 
 Result<Solution> solve_exact(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
-  if (const double size = PlacementMilp::size_of(problem, all_candidates(problem)); size > kLargestExact)
+  if (const double size = PlacementMilp::size_of(problem, problem.candidates()); size > kLargestExact)
     return make_error(
         Code::resource_exhausted,
         fmt::format("the solver 'exact' takes {} columns at most, this scenario has {}: use 'decomposition'",

@@ -23,8 +23,6 @@ void put_greedily(const Problem& problem, State& state) {
 }
 
 Result<Solution> solve_greedy(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   State state(problem, options.objective);
   put_greedily(problem, state);
   return solution_of(problem, options.objective, state.placement());

@@ -129,8 +129,6 @@ void put_by_finish_times(const Problem& problem, State& state) {
 }
 
 Result<Solution> solve_heft(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   State state(problem, options.objective);
   put_by_finish_times(problem, state);
   return solution_of(problem, options.objective, state.placement());

@@ -180,8 +180,6 @@ void improve(const Problem& problem, const SolveOptions& options, double effort,
 }
 
 Result<Solution> solve_local_search(const Problem& problem, const SolveOptions& options) {
-  if (const std::string why = why_impossible(problem); !why.empty())
-    return Solution{Solution::Outcome::infeasible, {}, std::nullopt, why};
   State state = first_state(problem, options.objective);
   improve(problem, options, 1, state);
   return solution_of(problem, options.objective, state.placement());
