@@ -158,6 +158,30 @@ RoleWorld::Outcome train(const TrainJob& job, int workers) {
   return train(job, world);
 }
 
+std::vector<float> trained_with_a_stop(TrainJob job, int workers) {
+  RoleWorld world(workers + 1);
+  world.on_report([&](const Report& report) {
+    if (report.kind == ReportKind::progress) world.stop().request_stop();
+  });
+  const RoleWorld::Outcome stopped = train(job, world);
+  EXPECT_TRUE(!stopped.leader.ok() && stopped.leader.code() == Code::cancelled);
+  job.set_resume_from(stopped.last("checkpoint").attachment);
+  return trained_parameters(train(job, workers));
+}
+
+RoleWorld::Outcome train_over_broken_link(const TrainJob& job, int workers, net::Rank a, net::Rank b, bool& is_used) {
+  RoleWorld world(workers + 1);
+  world.use_virtual_time();
+  world.cancel_at_end();
+  is_used = false;  // guarded by the world's lock
+  world.world().set_loss([&](net::Rank from, net::Rank to, net::Tag) {
+    const bool is_lost = (from == a && to == b) || (from == b && to == a);
+    is_used = is_used || is_lost;
+    return is_lost;
+  });
+  return train(job, world);
+}
+
 void expect_complete(const RoleWorld::Outcome& outcome, const TrainJob& job, const std::string& where) {
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
   const auto result = nlohmann::json::parse(outcome.result());

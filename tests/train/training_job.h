@@ -38,6 +38,11 @@ std::vector<float> trained_parameters(const RoleWorld::Outcome& outcome);
 RoleWorld::Outcome train(const TrainJob& job, int workers);
 RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world);
 
+/// The parameters of a run that is stopped at its first report of progress, and resumed from its checkpoint.
+std::vector<float> trained_with_a_stop(TrainJob job, int workers);
+/// A run in virtual time in which no message passes between these two ranks. is_used: whether there was one.
+RoleWorld::Outcome train_over_broken_link(const TrainJob& job, int workers, net::Rank a, net::Rank b, bool& is_used);
+
 /// Every sample of every epoch was learnt from once, and every test sample classified once.
 void expect_complete(const RoleWorld::Outcome& outcome, const TrainJob& job, const std::string& where);
 

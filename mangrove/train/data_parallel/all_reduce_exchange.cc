@@ -12,6 +12,21 @@ using Phase = StepTimer::Phase;
 
 }  // namespace
 
+Status finish_reduction(Trainee& trainee, AllReduceWorker& worker, const Work& work, const learn::BatchStats& stats) {
+  StepTimer& timer = trainee.timer();
+  timer.enter(Phase::wire);
+  MG_TRY(const bool reduced, worker.finish());
+  timer.enter(Phase::encode);
+  timer.waited_on_wire(worker.waited());
+  if (!reduced) return {};
+  Answer shares = answer_with(stats);
+  const std::string body = worker.share_of_sums(shares);
+  tell_exchanged(worker.parts().transfer_stats(), shares);
+  trainee.answer(std::move(shares), work.round(), {}, body);
+  timer.end_step();
+  return {};
+}
+
 AllReduceExchange::AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> worker)
     : trainee_(trainee), worker_(std::move(worker)), sums_(trainee.pool().flat().size()) {}
 
@@ -35,18 +50,7 @@ Status AllReduceExchange::train(const Work& work, std::string_view) {
   MG_TRY(const auto step, trainee_.begin_step(work, read_values));
   if (!step || !worker_->begin(work, sums_)) return {};
   const learn::BatchStats stats = compute(work, *step);
-  StepTimer& timer = trainee_.timer();
-  timer.enter(Phase::wire);
-  MG_TRY(const bool reduced, worker_->finish());
-  timer.enter(Phase::encode);
-  timer.waited_on_wire(worker_->waited());
-  if (!reduced) return {};
-  Answer shares = answer_with(stats);
-  const std::string body = worker_->share_of_sums(shares);
-  tell_exchanged(worker_->transfer_stats(), shares);
-  trainee_.answer(std::move(shares), work.round(), {}, body);
-  timer.end_step();
-  return {};
+  return finish_reduction(trainee_, *worker_, work, stats);
 }
 
 /// Gradients and states go on their way as they come. The states' sum is their mean over the samples.

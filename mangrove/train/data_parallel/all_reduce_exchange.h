@@ -9,6 +9,10 @@
 
 namespace mangrove::train {
 
+/// The end of a step, once all gradients are on their way: waits for the sums, and answers with this worker's share of
+/// them. Answers nothing if the reduction failed. errors: those of AllReduceWorker::finish.
+Status finish_reduction(Trainee& trainee, AllReduceWorker& worker, const Work& work, const learn::BatchStats& stats);
+
 /// Workers add up their gradients among themselves while they compute them. Each worker then makes the update on its
 /// own copy of the values. AllReduceWorker explains how.
 class AllReduceExchange final : public Exchange {

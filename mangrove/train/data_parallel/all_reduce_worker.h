@@ -68,7 +68,6 @@ class AllReduceWorker final {
   /// sum once: first this rank's part of what all ranks have, then its part of what its peers have. With a codec, the
   /// message is described in the answer's `shares`.
   std::string share_of_sums(Answer& answer) const;
-  const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
 
  private:
   /// How far the sum of one bucket is. Its parts travel in the stream of the bucket's number.

@@ -18,13 +18,6 @@ constexpr std::uint32_t kFeatureGradients = kFeatures + 3;
 
 constexpr std::int64_t kOnly = 0;  // the number of the micro-batch in parts that have one at a time
 
-/// Adds them up in their order.
-void add_up(std::span<float> sum, const std::vector<std::span<const float>>& parts) {
-  std::ranges::fill(sum, 0.0f);
-  for (const std::span<const float> part : parts)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
-}
-
 }  // namespace
 
 GroupPass::GroupPass(const Tools& tools, Members members)
@@ -156,22 +149,31 @@ bool GroupPass::forward_pair(std::size_t member) {
   return true;
 }
 
+/// The sum of what all members have sent for this worker's micro-batch, in their order, once all of it is there.
+std::optional<std::vector<float>> GroupPass::sum_of(std::optional<std::vector<float>> Member::*values,
+                                                    std::uint32_t stream, std::size_t floats) {
+  bool is_complete = true;
+  for (std::size_t member = 0; member < state_.size(); ++member) {
+    std::optional<std::vector<float>>& of_member = state_[member].*values;
+    if (!of_member && member != members_.me) of_member = take(member, stream, floats);
+    is_complete = is_complete && of_member;
+  }
+  if (!is_complete) return std::nullopt;
+  std::vector<float> sum(floats, 0.0f);
+  for (const Member& state : state_)
+    for (std::size_t i = 0; i < floats; ++i) sum[i] += (*(state.*values))[i];
+  return sum;
+}
+
 /// Step 3, once all parts are there.
 bool GroupPass::use_parts(const LossGradient& loss) {
   const std::size_t floats = members_.rows[members_.me] * outputs();
-  std::vector<std::span<const float>> parts;
-  for (std::size_t member = 0; member < state_.size(); ++member) {
-    std::optional<std::vector<float>>& part = state_[member].part;
-    if (!part && member != members_.me) part = take(member, kParts, floats);
-    if (part) parts.emplace_back(*part);
-  }
-  if (parts.size() < state_.size()) return false;
-  std::vector<float> sum(floats);
-  add_up(sum, parts);
+  const std::optional<std::vector<float>> sum = sum_of(&Member::part, kParts, floats);
+  if (!sum) return false;
   DividedNetwork::Part& top = tools_.network.top();
   charge(top, 3);
   constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;  // else bottom and top would drop the same values
-  const std::span<const float> logits = top.stage->forward(kOnly, repeated(sum, outputs()), seed_ ^ kOtherSeed);
+  const std::span<const float> logits = top.stage->forward(kOnly, repeated(*sum, outputs()), seed_ ^ kOtherSeed);
   std::vector<float> of_loss(logits.size());
   loss(logits, of_loss);
   const std::span<const float> of_all = top.stage->backward(kOnly, of_loss);
@@ -210,18 +212,11 @@ bool GroupPass::backward_pair(std::size_t member) {
 /// Step 5, once all gradients are there.
 bool GroupPass::use_gradients() {
   const std::size_t floats = members_.rows[members_.me] * features();
-  std::vector<std::span<const float>> parts;
-  for (std::size_t member = 0; member < state_.size(); ++member) {
-    std::optional<std::vector<float>>& part = state_[member].features;
-    if (!part && member != members_.me) part = take(member, kFeatureGradients, floats);
-    if (part) parts.emplace_back(*part);
-  }
-  if (parts.size() < state_.size()) return false;
-  std::vector<float> sum(floats);
-  add_up(sum, parts);
+  const std::optional<std::vector<float>> sum = sum_of(&Member::features, kFeatureGradients, floats);
+  if (!sum) return false;
   DividedNetwork::Part& bottom = tools_.network.bottom();
   charge(bottom, 2);
-  bottom.stage->backward(kOnly, padded(sum, features()));
+  bottom.stage->backward(kOnly, padded(*sum, features()));
   is_finished_ = true;
   return true;
 }

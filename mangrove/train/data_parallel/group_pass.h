@@ -75,6 +75,8 @@ class GroupPass {
   bool is_done() const;
   void send(std::size_t member, std::uint32_t stream, std::span<const float> values);
   std::optional<std::vector<float>> take(std::size_t member, std::uint32_t stream, std::size_t floats);
+  std::optional<std::vector<float>> sum_of(std::optional<std::vector<float>> Member::*values, std::uint32_t stream,
+                                           std::size_t floats);
   bool advance(const LossGradient& loss);
   bool forward_pair(std::size_t member);
   bool backward_pair(std::size_t member);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mangrove/base/log.h"
+#include "mangrove/train/data_parallel/all_reduce_exchange.h"
 #include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/data_parallel/hybrid_check.h"
 
@@ -13,7 +14,6 @@ namespace {
 using Phase = StepTimer::Phase;
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
-constexpr std::uint64_t kMostMembers = 1u << 16;
 
 /// Elements of `values` for `rows` rows of a batch from row `first` on, `fallback` for rows behind its end. Empty: the
 /// batch has none.
@@ -66,8 +66,8 @@ std::optional<HybridExchange::Place> HybridExchange::place_in(const Work& work) 
               .ranks = {work.reduction().ranks().begin(), work.reduction().ranks().end()}};
   const auto me = std::ranges::find(place.ranks, trainee_.context().endpoint.rank());
   const std::size_t workers = place.ranks.size(), ways = place.division.ways;
-  if (me == place.ranks.end() || workers > kMostMembers || divided.pair() >= pairs_.size() || ways == 0 ||
-      workers % ways != 0 || ways > static_cast<std::size_t>(pairs_[divided.pair()].hidden) ||
+  if (me == place.ranks.end() || divided.pair() >= pairs_.size() || ways == 0 || workers % ways != 0 ||
+      ways > static_cast<std::size_t>(pairs_[divided.pair()].hidden) ||
       divided.samples_size() != static_cast<int>(workers))
     return std::nullopt;
   place.index = static_cast<std::size_t>(me - place.ranks.begin());
@@ -222,17 +222,7 @@ Status HybridExchange::train(const Work& work, std::string_view) {
     network_->read_gradients(*part, sums_);
     tell_ready(*part);
   }
-  timer.enter(Phase::wire);
-  MG_TRY(const bool reduced, worker_->finish());
-  timer.enter(Phase::encode);
-  timer.waited_on_wire(worker_->waited());
-  if (!reduced) return {};
-  Answer shares = answer_with(stats);
-  const std::string body = worker_->share_of_sums(shares);
-  tell_exchanged(worker_->parts().transfer_stats(), shares);
-  trainee_.answer(std::move(shares), work.round(), {}, body);
-  timer.end_step();
-  return {};
+  return finish_reduction(trainee_, *worker_, work, stats);
 }
 
 }  // namespace mangrove::train

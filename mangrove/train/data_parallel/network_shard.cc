@@ -79,8 +79,6 @@ NetworkShard NetworkShard::of(const Graph& graph, const LayerPair& pair, std::si
   NetworkShard shard(graph, shard_graph(graph, pair, slices));
   shard.begin_ = pair.begin;
   shard.end_ = pair.end;
-  shard.features_ = pair.features;
-  shard.outputs_ = pair.outputs;
   std::map<std::string, std::size_t> starts;  // in the whole network's vector
   std::size_t next = 0;
   for (const std::string& name : graph.parameters()) {

@@ -23,8 +23,6 @@ class NetworkShard {
   /// The pair's operators are [begin(), end()) of graph().
   std::size_t begin() const { return begin_; }
   std::size_t end() const { return end_; }
-  std::int64_t features() const { return features_; }
-  std::int64_t outputs() const { return outputs_; }
 
   /// For each of graph().parameters(): whether the ranks have different parts of it.
   const std::vector<bool>& divided() const { return divided_; }
@@ -52,7 +50,6 @@ class NetworkShard {
   std::int64_t whole_parameters_ = 0;
   Graph graph_;
   std::size_t begin_ = 0, end_ = 0;
-  std::int64_t features_ = 0, outputs_ = 0;
   std::vector<bool> divided_;
   std::vector<Place> places_;  // of each parameter of graph_
   std::size_t common_elements_ = 0, divided_elements_ = 0;

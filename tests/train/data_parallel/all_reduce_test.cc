@@ -37,7 +37,7 @@ TEST(AllReduce, ComputesWhatAParameterServerDoes) {
   for (const Graph& graph : {small_graph(), normalized_graph()}) {
     for (const auto& [workers, topology] : std::vector<std::pair<int, std::string>>{
              {1, "ring"}, {2, "ring"}, {3, "ring"}, {5, "ring"}, {5, "tree"}, {5, "two_level(2)"}}) {
-      TrainJob job = small_job(20 * 30);
+      TrainJob job = small_job(600);
       job.set_model(encode_onnx(graph));
       job.set_batch(30 / workers);
       job.set_schedule("cosine");
@@ -57,7 +57,7 @@ TEST(AllReduce, ComputesWhatAParameterServerDoes) {
 TEST(AllReduce, EveryOptimizerComputesWhatAParameterServerDoes) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const learn::OptimizerRow& row : learn::optimizers()) {
-    TrainJob job = small_job(10 * 30);
+    TrainJob job = small_job(300);
     job.set_batch(10);
     job.set_optimizer(std::string(row.name));
     job.set_learning_rate(0.01f);
@@ -77,7 +77,7 @@ TEST(AllReduce, TwoRunsAreBitEqual) {
 
 // Gradients do not go through rank 0: it gets each of them once, whatever the number of workers.
 TEST(AllReduce, TheLeaderGetsEachSumOnce) {
-  const TrainJob job = reducing(small_job(8 * 4 * 10));  // 10 steps with 4 workers
+  const TrainJob job = reducing(small_job(320));  // 10 steps with 4 workers
   const double bytes = 4 * static_cast<double>(small_graph().parameter_elements());
   RoleWorld world(5);
   const RoleWorld::Outcome outcome = train(job, world);
@@ -91,14 +91,7 @@ TEST(AllReduce, AStoppedRunGoesOnBitEqual) {
   TrainJob job = all_reduce_job("ring");
   job.set_limit(1000);
   const auto undisturbed = trained_parameters(train(job, 3));
-  RoleWorld world(4);
-  world.on_report([&](const Report& report) {
-    if (report.kind == ReportKind::progress) world.stop().request_stop();
-  });
-  const RoleWorld::Outcome stopped = train(job, world);
-  ASSERT_EQ(stopped.leader.code(), Code::cancelled);
-  job.set_resume_from(stopped.last("checkpoint").attachment);
-  EXPECT_EQ(trained_parameters(train(job, 3)), undisturbed);
+  EXPECT_EQ(trained_with_a_stop(job, 3), undisturbed);
 }
 
 class Topologies : public ::testing::TestWithParam<const char*> {};
@@ -107,16 +100,8 @@ class Topologies : public ::testing::TestWithParam<const char*> {};
 TEST_P(Topologies, ABrokenLinkCostsOneWorker) {
   for (net::Rank a = 1; a <= 4; ++a) {
     for (net::Rank b = a + 1; b <= 4; ++b) {
-      RoleWorld world(5);
-      world.use_virtual_time();
-      world.cancel_at_end();
-      bool is_used = false;  // guarded by the world's lock
-      world.world().set_loss([&](net::Rank from, net::Rank to, net::Tag) {
-        const bool lost = (from == a && to == b) || (from == b && to == a);
-        is_used = is_used || lost;
-        return lost;
-      });
-      const RoleWorld::Outcome outcome = train(all_reduce_job(GetParam()), world);
+      bool is_used = false;
+      const RoleWorld::Outcome outcome = train_over_broken_link(all_reduce_job(GetParam()), 4, a, b, is_used);
       const std::string where = "link between " + std::to_string(a) + " and " + std::to_string(b);
       expect_complete(outcome, all_reduce_job("ring"), where);
       EXPECT_EQ(json_number(outcome.result(), "workers"), is_used ? 3 : 4) << where;

@@ -327,14 +327,7 @@ TEST(Hybrid, AStoppedRunGoesOnBitEqual) {
   TrainJob job = hybrid_job(3);
   job.set_limit(1000);
   const auto undisturbed = trained_parameters(train(job, 3));
-  RoleWorld world(4);
-  world.on_report([&](const Report& report) {
-    if (report.kind == ReportKind::progress) world.stop().request_stop();
-  });
-  const RoleWorld::Outcome stopped = train(job, world);
-  ASSERT_EQ(stopped.leader.code(), Code::cancelled);
-  job.set_resume_from(stopped.last("checkpoint").attachment);
-  EXPECT_EQ(trained_parameters(train(job, 3)), undisturbed);
+  EXPECT_EQ(trained_with_a_stop(job, 3), undisturbed);
 }
 
 // What workers send, with the leader's share, is what was predicted but for headers.
@@ -371,14 +364,11 @@ TEST(Hybrid, TellsHowLayersAreDivided) {
 TEST(HybridFaults, ABrokenLinkCostsOneWorker) {
   for (net::Rank a = 1; a <= 4; ++a) {
     for (net::Rank b = a + 1; b <= 4; ++b) {
-      RoleWorld world(5);
-      world.use_virtual_time();
-      world.cancel_at_end();
-      world.world().set_loss(
-          [&](net::Rank from, net::Rank to, net::Tag) { return (from == a && to == b) || (from == b && to == a); });
-      const RoleWorld::Outcome outcome = train(hybrid_job(4), world);
+      bool is_used = false;
+      const RoleWorld::Outcome outcome = train_over_broken_link(hybrid_job(4), 4, a, b, is_used);
       const std::string where = "link between " + std::to_string(a) + " and " + std::to_string(b);
       expect_complete(outcome, hybrid_job(4), where);
+      EXPECT_TRUE(is_used) << where;
       EXPECT_EQ(json_number(outcome.result(), "workers"), 3) << where;
     }
   }
