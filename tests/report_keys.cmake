@@ -5,8 +5,7 @@ cmake_minimum_required(VERSION 3.25)
 set(own_results  # of one command alone, which makes and prints them itself: nobody else reads these
   commands/data_command.cc commands/data_info.cc commands/model_command.cc commands/predict_command.cc
   commands/privacy_command.cc commands/quantize_command.cc commands/strategies_command.cc commands/tune_exits_command.cc
-  reports/model_report.cc reports/predict_report.cc reports/quantize_report.cc reports/training_report.cc
-  reports/top_view.cc)
+  reports/model_report.cc reports/predict_report.cc reports/quantize_report.cc reports/training_report.cc)
 set(patterns
   "(\\.|->)(value|at|find|contains|get)\\(\"[a-z_]+\""
   "[])a-z_]\\[\"[a-z_]+\"\\]")

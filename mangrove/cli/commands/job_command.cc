@@ -10,11 +10,11 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/event_text.h"
-#include "mangrove/cli/reports/job_status.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
+#include "mangrove/cluster/cluster_status.h"
 #include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
@@ -58,7 +58,7 @@ std::vector<RankedNode> nodes_of(const std::string& id, const cluster::ListNodes
 Status show_job(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const cluster::JobStatus job, find_job(state, client));
   MG_TRY(const cluster::ListNodesResponse cluster, client.status(context.stop));
-  json facts = job_status_json(job);
+  json facts = cluster::job_json(job);
   std::string text;
   const auto line = [&text](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("{:<10} {}\n", name, printable(value));
@@ -75,13 +75,10 @@ Status show_job(const JobState& state, cluster::Client& client, CommandContext& 
     line("nodes", job.nodes());
     return print_result(facts, text, context.output);
   }
-  json roles = json::array();
   std::string nodes;
-  for (const RankedNode& node : nodes_of(job.id(), cluster)) {
-    roles.push_back({{"name", node.name}, {"rank", node.rank}});
+  for (const RankedNode& node : nodes_of(job.id(), cluster))
     nodes += fmt::format("{}{} ({})", nodes.empty() ? "" : ", ", node.name, node.rank);
-  }
-  facts.update({{"share", live->share()}, {"roles", roles}});
+  facts.update(cluster::live_job_json(job.id(), cluster));
   line("priority", std::to_string(live->priority()));
   line("share", format_percent(live->share(), 0) + " of each node");
   line("nodes", nodes.empty() ? "none yet" : nodes);

@@ -5,7 +5,7 @@
 
 #include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
-#include "mangrove/cli/reports/job_status.h"
+#include "mangrove/cluster/cluster_status.h"
 
 namespace mangrove::cli {
 namespace {
@@ -19,7 +19,7 @@ Status run_jobs(const ClusterAccess& access, const CommandContext& context) {
   std::string table = fmt::format("{:<20} {:<8} {:>8} {:>6} {:>7} {:>8}  {:<19}  {}\n", "job", "state", "priority",
                                   "starts", "epoch", "step", "began (UTC)", "what");
   for (const cluster::JobStatus& job : jobs) {
-    rows.push_back(job_status_json(job));
+    rows.push_back(cluster::job_json(job));
     const std::string what = printable(job.message().empty() ? job.title() : job.title() + ": " + job.message());
     table += fmt::format("{:<20} {:<8} {:>8} {:>6} {:>7} {:>8}  {:<19}  {}\n", job.id(), job.state(), job.priority(),
                          job.starts(), job.epoch(), job.step(), job.began(), what);

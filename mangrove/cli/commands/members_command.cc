@@ -6,6 +6,7 @@
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cluster/cluster_status.h"
 #include "mangrove/identity/wall_time.h"
 
 namespace mangrove::cli {
@@ -26,13 +27,7 @@ Status run_members(const ClusterAccess& access, const CommandContext& context) {
   std::string table =
       fmt::format("{:<24} {:<11} {:<8} {:<20} {:<20}  {}\n", "member", "role", "state", "since", "until", "invitation");
   for (const cluster::MemberStatus& member : members) {
-    list.push_back({{"name", member.name()},
-                    {"role", member.role()},
-                    {"state", member.state()},
-                    {"since", member.since()},
-                    {"expires", member.expires()},
-                    {"invitation", member.invitation()},
-                    {"uses_left", member.uses_left()}});
+    list.push_back(cluster::member_json(member));
     const std::string invitation =
         member.invitation().empty() ? "" : fmt::format("{}, {} left", member.invitation(), member.uses_left());
     table += fmt::format("{:<24} {:<11} {:<8} {:<20} {:<20}  {}\n",

@@ -4,6 +4,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/top_view.h"
+#include "mangrove/cluster/cluster_status.h"
 
 namespace mangrove::cli {
 namespace {
@@ -62,7 +63,8 @@ Status run_top(const ClusterAccess& access, bool once, const CommandContext& con
     return {};
   }
   const TerminalSize whole{.columns = Screen::is_there() ? Screen::size().columns : kPlainColumns, .rows = 1'000'000};
-  return print_result(top_json(coordinator, status), plain_text(top_frame(coordinator, status, whole)), context.output);
+  return print_result(cluster::cluster_json(coordinator, status), plain_text(top_frame(coordinator, status, whole)),
+                      context.output);
 }
 
 }  // namespace

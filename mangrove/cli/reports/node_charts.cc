@@ -9,8 +9,8 @@
 
 #include "mangrove/base/units.h"
 #include "mangrove/cli/reports/html.h"
-#include "mangrove/cli/reports/straggler.h"
 #include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/cluster/straggler.h"
 
 namespace mangrove::cli {
 namespace {
@@ -197,7 +197,7 @@ std::string step_table(const std::vector<NodeHistory>& nodes) {
   std::vector<Seconds> compute;
   for (const NodeHistory& node : nodes)
     compute.push_back((node.total.load + node.total.compute) / static_cast<double>(node.steps));
-  const auto slowest = straggler(compute);
+  const auto slowest = cluster::straggler(compute);
   std::string html =
       "<table><tr><th>node</th><th>steps</th><th>load</th><th>compute</th><th>encode</th><th>wire</th><th>wait</th>"
       "<th></th></tr>\n";

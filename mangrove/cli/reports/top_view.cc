@@ -4,59 +4,28 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "mangrove/base/format.h"
 #include "mangrove/cli/reports/progress.h"
-#include "mangrove/cli/reports/straggler.h"
 #include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cluster/cluster_status.h"
 #include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
 namespace {
 
+using cluster::load_and_compute;
 using cluster::NodeStatus;
-using nlohmann::json;
+using cluster::recent_step;
+using cluster::role_text;
+using cluster::straggler_of;
 using Emphasis = FrameLine::Emphasis;
 
 constexpr int kWidestBar = 20, kNarrowestBar = 4;
 constexpr int kBarFrame = 3;  // its brackets and the space before it
 constexpr int kMostJobLines = 5;
 constexpr std::size_t kShortestList = 3;  // of nodes, however low the window is
-
-/// Seconds a step, over the last few; 0: no step yet.
-cluster::StepSeconds recent_step(const NodeStatus& node) {
-  cluster::StepSeconds mean;
-  const auto& recent = node.use().steps().recent();
-  const auto count = static_cast<double>(recent.size());
-  for (const cluster::StepSeconds& step : recent) {
-    mean.set_load(mean.load() + step.load() / count);
-    mean.set_compute(mean.compute() + step.compute() / count);
-    mean.set_encode(mean.encode() + step.encode() / count);
-    mean.set_wire(mean.wire() + step.wire() / count);
-    mean.set_wait(mean.wait() + step.wait() / count);
-  }
-  return mean;
-}
-
-Seconds load_and_compute(const NodeStatus& node) {
-  const cluster::StepSeconds step = recent_step(node);
-  return step.load() + step.compute();
-}
-
-std::optional<std::size_t> straggler_of(const cluster::ListNodesResponse& status) {
-  std::vector<Seconds> compute;
-  for (const NodeStatus& node : status.nodes()) compute.push_back(node.state() == "alive" ? load_and_compute(node) : 0);
-  return straggler(compute);
-}
-
-/// "worker 2": what the node is in a job, and its rank there.
-std::string role_text(const cluster::NodeRole& role, const cluster::ListNodesResponse& status) {
-  const auto job = std::ranges::find(status.jobs(), role.job_id(), [](const auto& one) { return one.id(); });
-  const bool trains = job != status.jobs().end() && job->kind() == "train";
-  return fmt::format("{} {}", trains ? "worker" : "stages", role.rank());
-}
 
 /// "-": it has none; "3 roles".
 std::string role_of(const NodeStatus& node, const cluster::ListNodesResponse& status) {
@@ -172,11 +141,6 @@ std::string heading(const Layout& layout) {
   return line;
 }
 
-json parsed(const std::string& text) {
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return object.is_object() ? object : json();
-}
-
 std::string job_line(const cluster::CurrentJob& job, int columns) {
   if (job.state() == "waiting") return fmt::format("{}: {}, {}: waits for nodes", job.id(), job.kind(), job.strategy());
   const auto progress = job::parse_json<job::Progress>(job.progress());
@@ -200,35 +164,6 @@ std::string refused_line(const cluster::ListNodesResponse& status) {
     line += fmt::format("{}{} {}", line.empty() ? "refused: " : ", ", format_count(count), words);
   }
   return line;
-}
-
-json steps_json(const NodeStatus& node) {
-  const cluster::StepSeconds step = recent_step(node);
-  return {{"count", node.use().steps().count()}, {"load_s", step.load()}, {"compute_s", step.compute()},
-          {"encode_s", step.encode()},           {"wire_s", step.wire()}, {"wait_s", step.wait()}};
-}
-
-json node_json(const NodeStatus& node, const cluster::ListNodesResponse& status) {
-  const auto& use = node.use();
-  json roles = json::array();
-  for (const cluster::NodeRole& role : node.roles())
-    roles.push_back({{"job", role.job_id()}, {"role", role_text(role, status)}});
-  json object = {{"name", node.description().name()},
-                 {"state", node.state()},
-                 {"roles", roles},
-                 {"heartbeat_age_s", node.heartbeat_age()},
-                 {"cores", node.description().cores()},
-                 {"cpu_percent", use.cpu_percent()},
-                 {"core_percent", std::vector<float>(use.core_percent().begin(), use.core_percent().end())},
-                 {"memory_bytes", node.description().memory_bytes()},
-                 {"rss_bytes", use.rss_bytes()},
-                 {"minor_faults", use.minor_faults()},
-                 {"major_faults", use.major_faults()},
-                 {"sent_per_s", node.sent_per_s()},
-                 {"received_per_s", node.received_per_s()},
-                 {"steps", steps_json(node)}};
-  if (use.has_temperature_c()) object["temperature_c"] = use.temperature_c();
-  return object;
 }
 
 }  // namespace
@@ -266,24 +201,6 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
   if (shown < all) frame.push_back({fmt::format("... and {} more", all - shown)});
   for (FrameLine& line : frame) line.text = fitted(line.text, size.columns);
   return frame;
-}
-
-json top_json(const std::string& coordinator, const cluster::ListNodesResponse& status) {
-  json jobs = json::array(), straggler, nodes = json::array(), refused = json::object();
-  for (const cluster::CurrentJob& job : status.jobs())
-    jobs.push_back({{"id", job.id()},
-                    {"kind", job.kind()},
-                    {"strategy", job.strategy()},
-                    {"state", job.state()},
-                    {"priority", job.priority()},
-                    {"share", job.share()},
-                    {"progress", parsed(job.progress())}});
-  if (const auto slowest = straggler_of(status))
-    straggler = status.nodes(static_cast<int>(*slowest)).description().name();
-  for (const NodeStatus& node : status.nodes()) nodes.push_back(node_json(node, status));
-  for (const auto& [name, count] : status.refused()) refused[name] = count;
-  return {
-      {"coordinator", coordinator}, {"jobs", jobs}, {"straggler", straggler}, {"nodes", nodes}, {"refused", refused}};
 }
 
 }  // namespace mangrove::cli

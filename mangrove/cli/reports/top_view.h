@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,5 @@ namespace mangrove::cli {
 /// last heartbeat, CPU, memory and network. Bars grow with the width; nodes that do not fit are counted.
 std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::ListNodesResponse& status,
                                  TerminalSize size);
-
-/// The same for programs (docs/json.md).
-nlohmann::json top_json(const std::string& coordinator, const cluster::ListNodesResponse& status);
 
 }  // namespace mangrove::cli

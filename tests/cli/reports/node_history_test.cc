@@ -7,7 +7,7 @@
 #include "tests/cli/html_check.h"
 
 #include "mangrove/cli/reports/node_charts.h"
-#include "mangrove/cli/reports/straggler.h"
+#include "mangrove/cluster/straggler.h"
 
 namespace mangrove::cli {
 namespace {
@@ -162,15 +162,15 @@ TEST(NodeCharts, OfInferenceHaveNoSteps) {
 
 TEST(Straggler, IsWellAboveTheMedianOfTheOthers) {
   using Times = std::vector<Seconds>;
-  EXPECT_EQ(straggler(Times{0.1, 0.11, 0.3, 0.09}), 2u);
-  EXPECT_EQ(straggler(Times{0.1, 0.16}), 1u);
-  EXPECT_EQ(straggler(Times{0.3, 0.3, 0.4, 0.9}), 3u) << "the slowest alone";
-  EXPECT_FALSE(straggler(Times{0.1, 0.11, 0.14, 0.09})) << "a little slower is no straggler";
-  EXPECT_EQ(straggler(Times{0.1, 0.1, 0.3, 0.3}), 2u) << "of two that are as slow, the first";
-  EXPECT_FALSE(straggler(Times{0.1}));
-  EXPECT_FALSE(straggler(Times{}));
-  EXPECT_FALSE(straggler(Times{0, 0, 0.5})) << "nobody to compare with";
-  EXPECT_EQ(straggler(Times{0, 0.1, 0.5, 0}), 2u) << "those without steps do not count";
+  EXPECT_EQ(cluster::straggler(Times{0.1, 0.11, 0.3, 0.09}), 2u);
+  EXPECT_EQ(cluster::straggler(Times{0.1, 0.16}), 1u);
+  EXPECT_EQ(cluster::straggler(Times{0.3, 0.3, 0.4, 0.9}), 3u) << "the slowest alone";
+  EXPECT_FALSE(cluster::straggler(Times{0.1, 0.11, 0.14, 0.09})) << "a little slower is no straggler";
+  EXPECT_EQ(cluster::straggler(Times{0.1, 0.1, 0.3, 0.3}), 2u) << "of two that are as slow, the first";
+  EXPECT_FALSE(cluster::straggler(Times{0.1}));
+  EXPECT_FALSE(cluster::straggler(Times{}));
+  EXPECT_FALSE(cluster::straggler(Times{0, 0, 0.5})) << "nobody to compare with";
+  EXPECT_EQ(cluster::straggler(Times{0, 0.1, 0.5, 0}), 2u) << "those without steps do not count";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/units.h"
+#include "mangrove/cluster/cluster_status.h"
 
 namespace mangrove::cli {
 namespace {
@@ -137,7 +138,7 @@ TEST(TopView, CountsTheNodesThatDoNotFit) {
 TEST(TopView, JsonHasTheSame) {
   cluster::ListNodesResponse status = shown_training();
   status.mutable_nodes(0)->mutable_use()->set_temperature_c(55);
-  const json object = top_json("h:1", status);
+  const json object = cluster::cluster_json("h:1", status);
   EXPECT_EQ(object["coordinator"], "h:1");
   EXPECT_EQ(object["straggler"], "pi-2");
   EXPECT_EQ(object["jobs"][0]["progress"]["loss"], 0.25);
@@ -151,7 +152,7 @@ TEST(TopView, JsonHasTheSame) {
   EXPECT_NEAR(node["steps"]["compute_s"].get<double>(), 0.09, 1e-9);
   EXPECT_FALSE(object["nodes"][1].contains("temperature_c"));
 
-  const json idle = top_json("h:1", {});
+  const json idle = cluster::cluster_json("h:1", {});
   EXPECT_EQ(idle["jobs"], json::array());
   EXPECT_TRUE(idle["straggler"].is_null());
   EXPECT_EQ(idle["nodes"], json::array());
@@ -176,12 +177,12 @@ TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
 TEST(TopView, SaysWhatTheCoordinatorHasRefused) {
   cluster::ListNodesResponse status = shown_training();
   EXPECT_FALSE(screen_has(screen_text(top_frame("h:1", status, {.columns = 200, .rows = 40})), "refused"));
-  EXPECT_EQ(top_json("h:1", status)["refused"], json::object());
+  EXPECT_EQ(cluster::cluster_json("h:1", status)["refused"], json::object());
   (*status.mutable_refused())["too_many_joins"] = 1200;
   (*status.mutable_refused())["not_allowed"] = 3;
   const std::string text = screen_text(top_frame("h:1", status, {.columns = 200, .rows = 40}));
   EXPECT_TRUE(screen_has(text, "refused: 3 not allowed, 1,200 too many joins\n")) << text;
-  EXPECT_EQ(top_json("h:1", status)["refused"], (json{{"not_allowed", 3}, {"too_many_joins", 1200}}));
+  EXPECT_EQ(cluster::cluster_json("h:1", status)["refused"], (json{{"not_allowed", 3}, {"too_many_joins", 1200}}));
 }
 
 TEST(TopView, ShowsAFewOfManyJobsAndCountsTheRolesOfANode) {
@@ -199,8 +200,9 @@ TEST(TopView, ShowsAFewOfManyJobsAndCountsTheRolesOfANode) {
   EXPECT_TRUE(screen_has(text, "... and 3 more jobs\n")) << text;
   EXPECT_FALSE(screen_has(text, "job-12:")) << text;
   EXPECT_TRUE(screen_has(text, " 2 roles ")) << text;
-  EXPECT_EQ(top_json("h:1", status)["jobs"].size(), 8u);
-  EXPECT_EQ(top_json("h:1", status)["nodes"][0]["roles"][1], (json{{"job", "job-8"}, {"role", "stages 0"}}));
+  EXPECT_EQ(cluster::cluster_json("h:1", status)["jobs"].size(), 8u);
+  EXPECT_EQ(cluster::cluster_json("h:1", status)["nodes"][0]["roles"][1],
+            (json{{"job", "job-8"}, {"role", "stages 0"}}));
 }
 
 TEST(TopView, AnIdleNodeIsNotCountedAsOneOfTheLiving) {

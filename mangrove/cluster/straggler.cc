@@ -1,11 +1,11 @@
-#include "mangrove/cli/reports/straggler.h"
+#include "mangrove/cluster/straggler.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "mangrove/base/median.h"
 
-namespace mangrove::cli {
+namespace mangrove::cluster {
 namespace {
 
 constexpr double kWellAbove = 1.5;
@@ -22,4 +22,4 @@ std::optional<std::size_t> straggler(std::span<const Seconds> compute) {
   return static_cast<std::size_t>(slowest - compute.begin());
 }
 
-}  // namespace mangrove::cli
+}  // namespace mangrove::cluster
