@@ -36,9 +36,10 @@ void hand_on(JobReport got, const Reporter& report) {
   report({.kind = *kind, .json = std::move(*got.mutable_json()), .attachment = std::move(*got.mutable_attachment())});
 }
 
-FromClient following(const std::string& job_id) {
+FromClient following(const std::string& job_id, bool from_beginning = false) {
   FromClient first;
   first.mutable_follow()->set_job_id(job_id);
+  first.mutable_follow()->set_from_beginning(from_beginning);
   return first;
 }
 
@@ -72,6 +73,7 @@ struct Client::Impl {
   void tell(const Reporter& report, const NodeEventKind& kind, const std::string& message) const;
   Status reconnect(Deadline deadline, const std::stop_token& stop);
   Error detached(const std::string& job_id) const;
+  Result<JobSpec> signed_job(JobSpec job_to_sign) const;
 
   std::string coordinator;
   std::shared_ptr<const net::Credentials> credentials;
@@ -81,6 +83,7 @@ struct Client::Impl {
   // of the job that runs
   Accepted job;
   FrameSource frames;
+  std::function<void()> on_accepted;
   std::optional<Instant> lost;  // the coordinator, since then
   Instant began;
 };
@@ -246,6 +249,7 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
       if (message.has_ended()) talk.ended = status_from_wire(message.ended().code(), message.ended().message());
       if (std::exchange(lost, std::nullopt)) tell(report, kCoordinatorBack, "");
       if (message.has_accepted()) job = message.accepted();
+      if (message.has_accepted() && on_accepted) on_accepted();
       if (message.has_accepted() && frames)
         pusher = std::jthread([&](const std::stop_token& ending) { push_frames(pushing, ending); });
       if (message.has_report() && report) hand_on(std::move(*message.mutable_report()), report);
@@ -275,6 +279,12 @@ Status Client::Impl::reconnect(Deadline deadline, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(wait_connected(*channel, deadline, stop));
   stub = Cluster::NewStub(channel);
   return {};
+}
+
+/// With a signature of its networks, where there are credentials.
+Result<JobSpec> Client::Impl::signed_job(JobSpec job_to_sign) const {
+  if (credentials != nullptr) MG_RETURN_IF_ERROR(sign_networks(job_to_sign, credentials->current()));
+  return job_to_sign;
 }
 
 /// errors: cancelled, always.
@@ -312,15 +322,30 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& 
 Status Client::run(const JobSpec& job, const Reporter& report, std::stop_token stop, FrameSource frames) {
   FromClient first;
   impl_->frames = std::move(frames);
-  *first.mutable_job() = job;
-  if (impl_->credentials != nullptr)
-    MG_RETURN_IF_ERROR(sign_networks(*first.mutable_job(), impl_->credentials->current()));
+  MG_TRY(*first.mutable_job(), impl_->signed_job(job));
   return impl_->run(std::move(first), report, {.job = std::move(stop), .stream = {}});
 }
 
-Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token detach) {
+Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token detach, bool from_beginning) {
   impl_->frames = {};
-  return impl_->run(following(job_id), report, {.job = {}, .stream = std::move(detach)});
+  return impl_->run(following(job_id, from_beginning), report, {.job = {}, .stream = std::move(detach)});
+}
+
+Result<std::string> Client::submit(const JobSpec& job) {
+  FromClient first;
+  MG_TRY(*first.mutable_job(), impl_->signed_job(job));
+  std::stop_source accepted;
+  impl_->frames = {};
+  impl_->job = {};
+  impl_->on_accepted = [&] { accepted.request_stop(); };
+  const Impl::Talk spoken = impl_->talk(std::move(first), {}, {.job = {}, .stream = accepted.get_token()});
+  impl_->on_accepted = {};
+  const Accepted& begun = impl_->job;
+  if (begun.job_id().empty()) return spoken.ended ? spoken.ended->error() : spoken.broken;
+  if (begun.kept()) return begun.job_id();
+  return make_error(Code::failed_precondition, "the coordinator at " + impl_->coordinator +
+                                                   " keeps no jobs (--state none), so job " + begun.job_id() +
+                                                   " has ended with its client");
 }
 
 Result<std::string> Client::stop_job(const std::string& job_id, std::stop_token detach) {

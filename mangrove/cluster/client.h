@@ -22,7 +22,8 @@ namespace mangrove::cluster {
 using FrameSource = std::function<std::optional<job::Frame>(const std::stop_token&)>;
 
 /// A program that asks a coordinator to run jobs.
-/// threads: one call at a time.
+/// threads: any thread may ask questions (from nodes() to replace_authority()) as long as no job is run, followed,
+/// submitted or stopped; else one call at a time.
 class Client {
  public:
   /// credentials: null for plain text.
@@ -71,7 +72,11 @@ class Client {
   /// Hands on the reports of a job that this client or another one sent before, until it ends. If the job has
   /// ended, hands on its result. When `detach` is requested the client follows the job no longer, and it goes on.
   /// errors: those of run(); not_found; permission_denied (it is another's).
-  Status follow(const std::string& job_id, const Reporter& report, std::stop_token detach);
+  /// from_beginning: first the epochs and events that the job has told before, without networks.
+  Status follow(const std::string& job_id, const Reporter& report, std::stop_token detach, bool from_beginning = false);
+  /// Sends a job that goes on without a client, and returns its id. errors: those of run() before the job begins;
+  /// failed_precondition (the coordinator keeps no jobs, so that they end with their clients).
+  Result<std::string> submit(const JobSpec& job);
   /// Asks the job, whichever client of this member began it, to end in good order, waits until it has, and returns how
   /// it ended, for people. When `detach` is requested the end is waited for no longer. errors: not_found;
   /// permission_denied (it is another's); failed_precondition (it had ended before); cancelled (detached); unavailable

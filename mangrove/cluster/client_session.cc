@@ -68,7 +68,7 @@ Result<std::shared_ptr<Job>> ClientSession::begin(FromClient first, JobQueue& jo
   const std::shared_ptr<Job> job = jobs.find(first.follow().job_id());
   if (job == nullptr) return make_error(Code::not_found, "job '" + first.follow().job_id() + "' does not run here");
   MG_RETURN_IF_ERROR(Gate::check_owner(caller_, job->owner()));
-  job->follow(this, report);
+  job->follow(this, report, first.follow().from_beginning());
   return job;
 }
 

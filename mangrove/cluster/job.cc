@@ -1,6 +1,7 @@
 #include "mangrove/cluster/job.h"
 
 #include "mangrove/base/log.h"
+#include "mangrove/cluster/job_report.h"
 #include "mangrove/cluster/model_signature.h"
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/job/json_fields.h"
@@ -99,8 +100,10 @@ void Job::end() {
   changed_.notify_all();
 }
 
-void Job::follow(const void* follower, Reporter reporter) {
+void Job::follow(const void* follower, Reporter reporter, bool from_beginning) {
   MutexLock lock(mutex_);
+  if (from_beginning)
+    for (const Report& report : told_) reporter(report);
   if (result_) reporter(*result_);
   followers_[follower] = std::move(reporter);
 }
@@ -118,22 +121,40 @@ std::optional<Job::End> Job::wait_end(Seconds limit) {
   return over_ ? std::optional(end_) : std::nullopt;
 }
 
-/// Adds a signature to a result that has a network. A failure is only logged: the network is what was asked for.
-void Job::sign(Report& result) const {
-  if (surroundings_.credentials == nullptr || result.attachment.empty()) return;
-  const Result<std::string> signature =
-      sign_model(surroundings_.credentials->current(), result.attachment, id_, owner_);
-  if (!signature.ok()) return log_warn("model not signed", {{"job", id_}, {"message", signature.error().message}});
+/// The signature of a network. Nothing: there is none, or no identity. A failure is only logged: the network is what
+/// was asked for.
+std::optional<std::string> Job::signature_of(const std::string& network) const {
+  if (surroundings_.credentials == nullptr || network.empty()) return std::nullopt;
+  Result<std::string> signature = sign_model(surroundings_.credentials->current(), network, id_, owner_);
+  if (signature.ok()) return *std::move(signature);
+  log_warn("model not signed", {{"job", id_}, {"message", signature.error().message}});
+  return std::nullopt;
+}
+
+/// Adds to a result what the coordinator knows: the curve of a training, and whose the network is.
+void Job::complete(Report& result) const {
+  JobCurve curve;
+  {
+    MutexLock lock(mutex_);
+    for (const Report& report : told_)
+      if (report.kind == ReportKind::epoch)
+        curve.epochs.push_back(job::Json::parse(report.json, nullptr, /*allow_exceptions=*/false));
+  }
   job::Json json = job::Json::parse(result.json, nullptr, /*allow_exceptions=*/false);
-  job::add_fields(ModelFacts{.signature = *signature}, json);
+  if (!curve.epochs.empty()) job::add_fields(curve, json);
+  job::add_fields(ModelFacts{.signature = signature_of(result.attachment)}, json);
   result.json = dump(json);
 }
 
 void Job::on_report(Report report) {
-  if (report.kind == ReportKind::result) sign(report);
+  if (report.kind == ReportKind::result) complete(report);
   if (report.kind == ReportKind::checkpoint && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
   MutexLock lock(mutex_);
   for (const auto& [follower, reporter] : followers_) reporter(report);
+  if (report.kind == ReportKind::epoch || report.kind == ReportKind::event) {
+    told_.push_back({.kind = report.kind, .json = report.json});
+    if (told_.size() > kMostKept) told_.pop_front();
+  }
   if (report.kind == ReportKind::result) result_ = std::move(report);
 }
 

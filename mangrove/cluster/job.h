@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +22,8 @@ class Job {
   Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
       const std::optional<JobStore::Interrupted>& from = {});
 
+  static constexpr std::size_t kMostKept = 10'000;  // epochs and events for those who follow it later
+
   const std::string& id() const { return id_; }
   const std::string& owner() const { return owner_; }
   /// It goes on without clients, and after a restart of the coordinator.
@@ -37,7 +41,8 @@ class Job {
   void end();
 
   /// Reports go to `reporter` from now on, from several threads but one at a time, until unfollow() has returned.
-  void follow(const void* follower, Reporter reporter);
+  /// from_beginning: first what was told before, see kMostKept.
+  void follow(const void* follower, Reporter reporter, bool from_beginning = false);
   void unfollow(const void* follower);
 
   struct End {
@@ -50,7 +55,8 @@ class Job {
  private:
   std::shared_ptr<JobAttempt> make_run(JobSpec job, const std::optional<JobStore::Interrupted>& from);
   bool begins_again(const Status& ended);
-  void sign(Report& result) const;
+  std::optional<std::string> signature_of(const std::string& network) const;
+  void complete(Report& result) const;
   void on_report(Report report);
   void keep(const Status& kept, const char* what) const;
   void keep_end(const Status& status);
@@ -61,6 +67,7 @@ class Job {
   mutable Mutex mutex_;
   Condition changed_;
   std::map<const void*, Reporter> followers_ MG_GUARDED_BY(mutex_);
+  std::deque<Report> told_ MG_GUARDED_BY(mutex_);  // epochs and events, without attachments
   std::optional<Report> result_ MG_GUARDED_BY(mutex_);
   std::shared_ptr<JobAttempt> run_ MG_GUARDED_BY(mutex_);
   bool stopped_ MG_GUARDED_BY(mutex_) = false;

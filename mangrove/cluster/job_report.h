@@ -110,6 +110,13 @@ struct JobFacts {
   }
 };
 
+/// What is added to the result of a training.
+struct JobCurve {
+  std::vector<job::Json> epochs;  // what was told of each, see train::EpochReport
+
+  static void fields(auto& self, auto& field) { field("curve", self.epochs); }
+};
+
 /// began: when the job did.
 Report nodes_report(std::span<const NodeUsage> nodes, std::span<const NodeSample> samples, const std::string& job,
                     Instant began);

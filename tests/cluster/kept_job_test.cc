@@ -65,6 +65,40 @@ TEST_F(KeptJob, GoesOnWithoutItsClientAndAnotherOneFollows) {
   EXPECT_EQ(listed().state(), "stopped");
 }
 
+TEST_F(KeptJob, OneThatIsOnlySentGoesOnAndIsFollowedFromItsBeginning) {
+  const auto id = cluster.client()->submit(scripted_job("epochs"));
+  ASSERT_TRUE(id.ok()) << id.error().message;
+  EXPECT_EQ(listed().id(), *id);
+  std::vector<Report> late;
+  std::stop_source detach;
+  const auto take = [&](const Report& report) {
+    late.push_back(report);
+    if (report.kind == ReportKind::event && report.json.find("resumed") != std::string::npos) detach.request_stop();
+  };
+  ASSERT_TRUE(eventually([&] {
+    late.clear();
+    detach = std::stop_source();
+    std::jthread patience([&](const std::stop_token& stop) {
+      SteadyClock clock;
+      const Deadline deadline = clock.after(1);
+      while (!stop.stop_requested() && clock.now() < deadline) clock.sleep_until(clock.after(0.01));
+      detach.request_stop();
+    });
+    EXPECT_EQ(cluster.client()->follow(*id, take, detach.get_token(), true).code(), Code::cancelled);
+    return std::ranges::count(late, ReportKind::epoch, &Report::kind) == 2;
+  }));
+  for (const Report& report : late) EXPECT_EQ(report.attachment, "") << "networks are not told again";
+  cluster.add_node("newcomer");
+  std::vector<Report> reports;
+  const Status ended = cluster.client()->follow(
+      *id, [&](const Report& report) { reports.push_back(report); }, {}, true);
+  ASSERT_TRUE(ended.ok()) << ended.error().message;
+  ASSERT_FALSE(reports.empty());
+  const json curve = json::parse(reports.back().json)["curve"];
+  ASSERT_EQ(curve.size(), 2u) << reports.back().json;
+  EXPECT_EQ(curve[1], (json{{"epoch", 2}, {"loss", 0.25}}));
+}
+
 // A power cut takes the nodes a moment before the coordinator: that must not be the end of the job.
 TEST_F(KeptJob, ThatLosesAllItsNodesWaitsForThem) {
   RunningJob job(cluster, scripted_job("resumable_alone"));
@@ -113,6 +147,14 @@ TEST_F(KeptJob, ThatHasEndedCanStillBeFetched) {
   EXPECT_EQ(late.code(), Code::failed_precondition);
   EXPECT_EQ(late.error().message, "nothing to stop: job " + id + " has come to its end");
   EXPECT_EQ(cluster.client()->stop_job("job-0", {}).code(), Code::not_found);
+}
+
+TEST(Coordinator, WithoutAStateFolderTakesNoJobThatIsOnlySent) {
+  const TestCluster cluster(1);
+  const auto id = cluster.client()->submit(scripted_job("endless"));
+  EXPECT_EQ(id.code(), Code::failed_precondition);
+  EXPECT_NE(id.error().message.find("--state none"), std::string::npos) << id.error().message;
+  EXPECT_TRUE(eventually([&] { return cluster.last_job().empty(); })) << "it ends with its client";
 }
 
 TEST(Coordinator, WithoutAStateFolderForgetsJobsThatHaveEnded) {

@@ -103,7 +103,12 @@ Status scripted_role(const JobSpec& job, job::RoleContext& context) {
     return make_error(Code::unavailable, "no worker is left");
   }
   if (script == "bad_node_1" || script == "await_loss") MG_RETURN_IF_ERROR(await_alive(context, workers - 1));
-  if (script == "await_join") MG_RETURN_IF_ERROR(await_join(context));
+  if (script == "epochs") {
+    for (const char* epoch : {R"({"epoch":1,"loss":0.5})", R"({"epoch":2,"loss":0.25})"})
+      context.report({.kind = ReportKind::epoch, .json = epoch, .attachment = "network"});
+    context.report({.kind = ReportKind::event, .json = R"({"event":"resumed"})", .attachment = {}});
+  }
+  if (script == "await_join" || script == "epochs") MG_RETURN_IF_ERROR(await_join(context));
   return echo(context);
 }
 
