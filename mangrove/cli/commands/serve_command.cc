@@ -108,7 +108,7 @@ Status prepare_server(ServeState& state) {
     MG_TRY(state.server.credentials, server_identity(state.identity).context("--identity"));
   }
   if (!state.token_file.empty()) {
-    MG_TRY(state.server.tokens, serve::Tokens::load(state.token_file).context("--token-file"));
+    MG_TRY(state.server.tokens, serve::Tokens::load(state.token_file, serve::kTokenHolders).context("--token-file"));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -33,6 +34,10 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  /// The answer piece by piece, in place of `body`; nothing: `body` is all of it. Each piece is sent as soon as it is
+  /// there; "" ends the answer. A call may wait for what there is to tell, but not after a stop is requested, and must
+  /// come back with a piece now and then: that is how the server sees that the client has hung up.
+  std::function<std::string(const std::stop_token& stop)> stream = {};
 };
 
 /// Answers requests. threads: any thread may call any method.

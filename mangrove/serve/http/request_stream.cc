@@ -58,6 +58,11 @@ std::ptrdiff_t RequestStream::write(const char* bytes, std::size_t size) {
   return static_cast<std::ptrdiff_t>(size);
 }
 
+bool RequestStream::send_piece() {
+  send_by_ = Deadline::never();
+  return flush();
+}
+
 bool RequestStream::flush() {
   if (unsent_.empty()) return true;
   start_sending();

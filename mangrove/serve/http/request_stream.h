@@ -33,6 +33,8 @@ class RequestStream {
   /// Keeps short pieces until there are more, or until flush() or read().
   std::ptrdiff_t write(const char* bytes, std::size_t size);
   bool flush();
+  /// Sends what there is of an answer that comes in pieces; the time for the next piece begins anew.
+  bool send_piece();
 
   enum class Problem { none, too_long, too_late, gone };
   Problem problem() const { return problem_; }

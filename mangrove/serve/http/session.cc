@@ -73,6 +73,7 @@ class Session final : public httplib::Server {
  public:
   Session(Connection& connection, const SessionContext& context)
       : connection_(connection), context_(context), stream_(connection, context.limits) {
+    svr_sock_ = 0;  // it listens nowhere; without a socket httplib takes itself for one that ends, and cuts streams
     set_keep_alive_max_count(static_cast<std::size_t>(context.limits.requests_per_connection));
     set_keep_alive_timeout(static_cast<time_t>(context.limits.idle_for));
     set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
@@ -167,11 +168,24 @@ class Session final : public httplib::Server {
     fill(context_.handler.answer({.head = std::move(head_), .body = std::move(body)}, context_.stop), response);
   }
 
-  static void fill(HttpResponse from, httplib::Response& to) {
+  void fill(HttpResponse from, httplib::Response& to) {
     to.status = from.status;
     to.body = std::move(from.body);
     for (const auto& [name, value] : from.headers) to.set_header(name, value);
+    if (from.stream) return fill_stream(from.content_type, std::move(from.stream), to);
     to.set_header("Content-Type", from.content_type);
+  }
+
+  using Pieces = std::function<std::string(const std::stop_token&)>;
+  void fill_stream(const std::string& content_type, Pieces next, httplib::Response& to) {
+    must_close_ = true;  // a client that leaves in the middle leaves no room for another request
+    to.set_chunked_content_provider(content_type,
+                                    [this, next = std::move(next)](std::size_t /*offset*/, httplib::DataSink& sink) {
+                                      if (!stream_.send_piece()) return false;  // what was written before
+                                      const std::string piece = context_.is_closing() ? "" : next(context_.stop);
+                                      if (piece.empty()) return sink.done(), true;
+                                      return sink.write(piece.data(), piece.size());
+                                    });
   }
 
   /// Every error has a body that says what is wrong.

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/identity/subject.h"
+#include "mangrove/serve/http/tokens.h"
 
 namespace mangrove::serve {
 
@@ -19,26 +18,8 @@ enum class Right {
   manage,  // loads and unloads models
 };
 
-/// Secrets of clients that have no certificate. Only their hashes are kept.
-class Tokens {
- public:
-  /// Reads a file with a line "user TOKEN" or "admin TOKEN" for each token. Empty lines and those that begin with # are
-  /// left out. A token has 16 to 256 printable characters without blanks. errors: those of
-  /// identity::read_secret_file(); invalid_argument (a line is none of these, the file has no token; names the line,
-  /// and does not quote it).
-  static Result<Tokens> load(const fs::path& file);
-  static Result<Tokens> parse(std::string_view text);
-
-  /// Nothing: it is none of these. All of them are compared, each in the same time.
-  std::optional<bool> is_admin(std::string_view token) const;
-
- private:
-  struct Row {
-    bool is_admin;
-    std::string hash;
-  };
-  std::vector<Row> rows_;
-};
+/// Who may hold a token: a user, and an admin, who may also load and unload models.
+constexpr const char* kTokenHolders[] = {"user", "admin"};
 
 /// What a client has shown.
 struct Shown {

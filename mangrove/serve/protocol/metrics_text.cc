@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
 
 namespace mangrove::serve {
 namespace {
@@ -40,6 +39,8 @@ constexpr std::array kMetrics = {
            [](const ModelStatistics& s) { return static_cast<double>(s.waiting); }},
 };
 
+}  // namespace
+
 std::string label_value(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -52,8 +53,6 @@ std::string label_value(std::string_view text) {
   }
   return escaped;
 }
-
-}  // namespace
 
 std::string metrics_text(const std::vector<std::shared_ptr<Model>>& models, const TrafficCounts& traffic) {
   std::vector<ModelStatistics> statistics;

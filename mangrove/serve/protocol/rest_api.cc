@@ -6,6 +6,7 @@
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/parse_number.h"
+#include "mangrove/serve/http/target.h"
 #include "mangrove/serve/protocol/ask.h"
 #include "mangrove/serve/protocol/http_status.h"
 #include "mangrove/serve/protocol/json_request.h"

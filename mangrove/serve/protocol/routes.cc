@@ -1,10 +1,10 @@
 #include "mangrove/serve/protocol/routes.h"
 
-#include <algorithm>
-#include <charconv>
+#include <string>
 #include <vector>
 
 #include "mangrove/base/suggestion.h"
+#include "mangrove/serve/http/target.h"
 
 namespace mangrove::serve {
 namespace {
@@ -41,56 +41,9 @@ constexpr Route kRoutes[] = {
     {"GET", "/metrics", Operation::export_metrics, Right::look, "counts and times, as Prometheus reads them"},
 };
 
-Result<std::string> percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    unsigned code = 0;
-    const char* const digits = text.data() + i + 1;
-    const bool has_digits = text.size() - i > 2;
-    if (!has_digits || std::from_chars(digits, digits + 2, code, 16).ptr != digits + 2)
-      return make_error(Code::invalid_argument, "a '%' in the address has no two hexadecimal digits behind it");
-    decoded += static_cast<char>(code);
-    i += 2;
-  }
-  return decoded;
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::string_view path_of(std::string_view target) {
-  std::string_view path = target.substr(0, target.find('?'));
-  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  return path;
-}
-
-/// Nothing: the path is another one.
-std::optional<RouteMatch> match(const Route& route, const std::vector<std::string_view>& segments) {
-  const std::vector<std::string_view> wanted = split(route.path, '/');
-  if (wanted.size() != segments.size()) return std::nullopt;
-  RouteMatch found{.route = &route, .model = {}, .version = {}};
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Result<std::string> segment = percent_decoded(segments[i]);
-    if (!segment.ok()) return std::nullopt;
-    if (wanted[i] == "{model}" && !segment->empty())
-      found.model = *segment;
-    else if (wanted[i] == "{version}" && !segment->empty())
-      found.version = *segment;
-    else if (wanted[i] != *segment)
-      return std::nullopt;
-  }
-  return found;
+std::string value_of(const PathValues& values, const char* name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "" : found->second;
 }
 
 }  // namespace
@@ -100,29 +53,17 @@ std::span<const Route> routes() {
 }
 
 Result<RouteMatch> find_route(std::string_view method, std::string_view target) {
-  const std::vector<std::string_view> segments = split(path_of(target), '/');
   std::vector<std::string> others;
   for (const Route& route : kRoutes) {
-    std::optional<RouteMatch> found = match(route, segments);
+    const auto found = match_path(route.path, target);
     if (!found) continue;
-    if (method == route.method) return std::move(*found);
+    if (method == route.method)
+      return RouteMatch{.route = &route, .model = value_of(*found, "model"), .version = value_of(*found, "version")};
     others.emplace_back(route.method);
   }
   if (others.empty())
     return make_error(Code::not_found, "there is no such path; GET /v2/openapi.json describes those that there are");
   return make_error(Code::unimplemented, "this path takes " + join_words(others));
-}
-
-Result<std::optional<std::string>> query_value(std::string_view target, std::string_view name) {
-  const std::size_t question = target.find('?');
-  if (question == std::string_view::npos) return std::optional<std::string>();
-  for (const std::string_view pair : split(target.substr(question + 1), '&')) {
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (pair.substr(0, equals) != name) continue;
-    MG_TRY(std::string value, percent_decoded(pair.substr(std::min(equals + 1, pair.size()))));
-    return std::optional<std::string>(std::move(value));
-  }
-  return std::optional<std::string>();
 }
 
 }  // namespace mangrove::serve

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,9 +47,5 @@ struct RouteMatch {
 /// The route of a call, without what is behind "?". A "/" at the end changes nothing.
 /// errors: not_found (there is no such path); unimplemented (not with this method; names those that there are).
 Result<RouteMatch> find_route(std::string_view method, std::string_view target);
-
-/// The value of a parameter behind "?". Nothing: it is not there. errors: invalid_argument (a "%" that is no
-/// character).
-Result<std::optional<std::string>> query_value(std::string_view target, std::string_view name);
 
 }  // namespace mangrove::serve

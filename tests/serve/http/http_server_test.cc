@@ -33,6 +33,7 @@ class EchoHandler final : public HttpHandler {
       ++held;
       hold.wait();
     }
+    if (request.head.target == "/pieces") return pieces();
     const std::string member = request.head.member ? request.head.member->uri() : "-";
     HttpResponse response;
     response.content_type = "text/plain";
@@ -47,7 +48,21 @@ class EchoHandler final : public HttpHandler {
     return response;
   }
 
+  /// Pieces "1", "2", ... as far as `given` says, and then the end.
+  HttpResponse pieces() {
+    HttpResponse response;
+    response.content_type = "text/plain";
+    response.stream = [this, next = 1](const std::stop_token& stop) mutable -> std::string {
+      const SteadyClock clock;
+      while (next > given && !stop.stop_requested()) SteadyClock().sleep_until(clock.after(0.005));
+      if (stop.stop_requested() || next > last) return "";
+      return std::to_string(next++);
+    };
+    return response;
+  }
+
   std::shared_future<void> hold;  // requests of /held wait for it
+  std::atomic<int> given = 1, last = 1'000'000;
   std::atomic<int> held = 0;
 };
 
@@ -93,6 +108,43 @@ TEST_F(Http, AConnectionEndsAfterSoManyRequests) {
   EXPECT_EQ(client.reply().status, 200);
   EXPECT_EQ(client.reply().headers.at("connection"), "close");
   EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(Http, PiecesAreSentAsTheyCome) {
+  start({.send_within = 30});
+  RawClient client(server->port());
+  client.send(get("/pieces"));
+  EXPECT_EQ(client.reply(false).headers.at("transfer-encoding"), "chunked");
+  EXPECT_EQ(client.piece(), "1") << "before there is a second one";
+  handler.given = 3;
+  EXPECT_EQ(client.piece(), "2");
+  EXPECT_EQ(client.piece(), "3");
+  handler.last = 3;
+  handler.given = 4;
+  EXPECT_EQ(client.piece(), "");
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST_F(Http, WhoHangsUpInTheMiddleOfAStreamLeavesNoThread) {
+  start({.max_connections = 1});
+  {
+    RawClient client(server->port());
+    client.send(get("/pieces"));
+    EXPECT_EQ(client.reply(false).status, 200);
+    EXPECT_EQ(client.piece(), "1");
+  }
+  handler.given = 1'000'000;  // what is written now finds nobody
+  EXPECT_TRUE(eventually([&] { return ask(get("/a")).status == 200; })) << "the only place is free again";
+}
+
+TEST_F(Http, AStreamEndsWithTheServer) {
+  start();
+  RawClient client(server->port());
+  client.send(get("/pieces"));
+  EXPECT_EQ(client.reply(false).status, 200);
+  EXPECT_EQ(client.piece(), "1");
+  server->stop(0.1);
+  EXPECT_TRUE(client.is_closed() || client.piece().empty());
 }
 
 TEST_F(Http, HeadHasNoBody) {

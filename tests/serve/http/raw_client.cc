@@ -92,6 +92,19 @@ RawReply RawClient::reply(bool has_body) {
   return reply;
 }
 
+std::string RawClient::piece() {
+  std::size_t end = std::string::npos;
+  while ((end = received_.find("\r\n")) == std::string::npos)
+    if (!receive()) return "";
+  std::size_t length = 0;
+  std::from_chars(received_.data(), received_.data() + end, length, 16);
+  while (received_.size() < end + 2 + length + 2)
+    if (!receive()) return "";
+  std::string piece = received_.substr(end + 2, length);
+  received_.erase(0, end + 2 + length + 2);
+  return piece;
+}
+
 bool RawClient::is_closed() {
   errno = 0;
   const bool has_more = !received_.empty() || receive();

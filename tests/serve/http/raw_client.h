@@ -35,6 +35,8 @@ class RawClient {
   void send(std::string_view bytes);
   /// The next answer, its body as long as Content-Length says. A minute of silence is no answer.
   RawReply reply(bool has_body = true);
+  /// The next piece of an answer in pieces (Transfer-Encoding: chunked); "": its end, or nothing came within a minute.
+  std::string piece();
   /// Whether the server hangs up within a minute, with nothing before.
   bool is_closed();
 

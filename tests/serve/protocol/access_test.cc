@@ -16,14 +16,15 @@ constexpr const char* kUser = "0123456789abcdef";
 constexpr const char* kAdmin = "fedcba9876543210";
 
 Tokens tokens() {
-  return Tokens::parse("# who may do what\nuser 0123456789abcdef\n\n admin\tfedcba9876543210 \r\n").value();
+  return Tokens::parse("# who may do what\nuser 0123456789abcdef\n\n admin\tfedcba9876543210 \r\n", kTokenHolders)
+      .value();
 }
 
 TEST(Tokens, AreOfUsersOrAdmins) {
-  EXPECT_EQ(tokens().is_admin(kUser), false);
-  EXPECT_EQ(tokens().is_admin(kAdmin), true);
+  EXPECT_EQ(tokens().holder(kUser), "user");
+  EXPECT_EQ(tokens().holder(kAdmin), "admin");
   for (const char* other : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg"})
-    EXPECT_EQ(tokens().is_admin(other), std::nullopt) << other;
+    EXPECT_EQ(tokens().holder(other), std::nullopt) << other;
 }
 
 TEST(Tokens, OfAFileThatIsMistypedNameTheLine) {
@@ -34,7 +35,7 @@ TEST(Tokens, OfAFileThatIsMistypedNameTheLine) {
                                                        {"user 0123456789 abcdef\n", "line 1"},
                                                        {"0123456789abcdef\n", "line 1"}};
   for (const auto& [text, named] : cases) {
-    const auto parsed = Tokens::parse(text);
+    const auto parsed = Tokens::parse(text, kTokenHolders);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.error().message.find(named), std::string::npos) << parsed.error().message;
     EXPECT_EQ(parsed.error().message.find("0123456789"), std::string::npos) << "a secret stands in no message";
@@ -45,9 +46,9 @@ TEST(Tokens, OfAFileThatOthersMayReadAreRefused) {
   const testing::TemporaryFolder folder;
   const fs::path file = folder / "tokens";
   ASSERT_TRUE(write_private_file(file, std::string("user ") + kUser + "\n").ok());
-  EXPECT_TRUE(Tokens::load(file).ok());
+  EXPECT_TRUE(Tokens::load(file, kTokenHolders).ok());
   ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
-  const auto loaded = Tokens::load(file);
+  const auto loaded = Tokens::load(file, kTokenHolders);
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.code(), Code::permission_denied);
   EXPECT_NE(loaded.error().message.find("chmod 600"), std::string::npos) << loaded.error().message;

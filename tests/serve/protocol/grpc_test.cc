@@ -230,7 +230,7 @@ TEST_F(Grpc, DescribesItselfAndItsModels) {
 
 TEST_F(Grpc, TokensSayWhoMayLoad) {
   models.add(pair_metadata());
-  start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210").value()});
+  start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210", kTokenHolders).value()});
   inference::RepositoryModelLoadRequest load;
   load.set_model_name("m");
   inference::RepositoryModelLoadResponse loaded;
@@ -249,7 +249,7 @@ TEST_F(Grpc, TokensSayWhoMayLoad) {
 TEST_F(Grpc, MembersShowACertificateAndStrangersAToken) {
   const auto own = cluster::test_credentials(Role::node, "edge");
   models.add(pair_metadata());
-  start({.credentials = own, .tokens = Tokens::parse("user 0123456789abcdef").value()});
+  start({.credentials = own, .tokens = Tokens::parse("user 0123456789abcdef", kTokenHolders).value()});
   const auto ann = cluster::test_credentials(Role::client, "ann"),
              viewer = cluster::test_credentials(Role::viewer, "vic");
   inference::ModelInferResponse response;

@@ -222,7 +222,7 @@ TEST_F(Rest, CountsWhatModelsDid) {
 
 TEST_F(Rest, ListsLoadsAndUnloadsModels) {
   models.add(pair_metadata());
-  start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210").value()});
+  start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210", kTokenHolders).value()});
   const std::string user = "Authorization: Bearer 0123456789abcdef\r\n",
                     admin = "Authorization: Bearer fedcba9876543210\r\n";
   const json index = ask_json(post("/v2/repository/index", "", user));
@@ -239,7 +239,7 @@ TEST_F(Rest, ListsLoadsAndUnloadsModels) {
 
 TEST_F(Rest, ATokenIsAskedBeforeABodyIsRead) {
   models.add(pair_metadata());
-  start({.tokens = Tokens::parse("user 0123456789abcdef").value()});
+  start({.tokens = Tokens::parse("user 0123456789abcdef", kTokenHolders).value()});
   RawClient client(port);
   client.send("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
   const RawReply refused = client.reply();
