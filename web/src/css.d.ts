@@ -1,0 +1,1 @@
+declare module "*.css"; // esbuild gathers style sheets into app.css
