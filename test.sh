@@ -7,8 +7,8 @@
 #   ./test.sh tsan       # only that one of: check release package package-arm64 container container-arm64 kubernetes
 #                        #   arm64 asan-short asan tsan-short tsan
 #
-# asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
-# besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
+# asan has train, cluster, serve, dashboard, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has
+# serve, train and infer besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
 # them. package makes the Debian packages and installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm,
 # under emulation. container makes an image of the package, and runs a coordinator, nodes and servers in containers.
 # container-arm64 makes one for 64-bit Arm, and trains in it under emulation. These four need root. kubernetes renders the
@@ -86,9 +86,9 @@ for one; do
     kubernetes) run_kubernetes ;;
     arm64) run_arm64 ;;
     asan-short) run_asan ;;
-    asan) run_asan train cluster cli exits privacy job fuzz ;;
-    tsan-short) run_tsan base data net cluster ;;
-    tsan) run_tsan base data net cluster train infer ;;
+    asan) run_asan train cluster serve dashboard cli exits privacy job fuzz ;;
+    tsan-short) run_tsan base data net cluster dashboard ;;
+    tsan) run_tsan base data net cluster serve dashboard train infer ;;
     *) echo "test.sh: unknown '$one': expected check, release, package, package-arm64, container, container-arm64, kubernetes," \
       "arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac

@@ -13,15 +13,20 @@ constexpr Seconds kAnswersWithin = 5;
 
 }  // namespace
 
-Result<std::unique_ptr<cluster::Client>> connect_client(const ClusterAccess& access, const std::stop_token& stop) {
+Result<std::shared_ptr<const net::Credentials>> find_own_credentials(const ClusterAccess& access,
+                                                                     const std::stop_token& stop) {
   using identity::Role;
   const cluster::Access wanted{.coordinator = access.coordinator,
                                .roles = {Role::admin, Role::client, Role::viewer},
                                .name = "",
                                .identity = access.identity,
                                .insecure = access.insecure};
-  MG_TRY(auto credentials, cluster::find_credentials(wanted, identity::IdentityStore::of_user(),
-                                                     SteadyClock().after(kAnswersWithin), stop));
+  return cluster::find_credentials(wanted, identity::IdentityStore::of_user(), SteadyClock().after(kAnswersWithin),
+                                   stop);
+}
+
+Result<std::unique_ptr<cluster::Client>> connect_client(const ClusterAccess& access, const std::stop_token& stop) {
+  MG_TRY(auto credentials, find_own_credentials(access, stop));
   return cluster::Client::connect(access.coordinator, std::move(credentials), kAnswersWithin);
 }
 

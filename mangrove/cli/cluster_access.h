@@ -7,6 +7,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/identity/join_string.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cli {
 
@@ -17,7 +18,11 @@ struct ClusterAccess {
   bool insecure = false;      // plain text is accepted at any address
 };
 
-/// Connects with the user's identity for the cluster. errors: those of cluster::find_credentials() and
+/// The user's identity for the cluster; null: links are in plain text. errors: those of cluster::find_credentials().
+Result<std::shared_ptr<const net::Credentials>> find_own_credentials(const ClusterAccess& access,
+                                                                     const std::stop_token& stop);
+
+/// Connects with the user's identity for the cluster. errors: those of find_own_credentials() and
 /// cluster::Client::connect().
 Result<std::unique_ptr<cluster::Client>> connect_client(const ClusterAccess& access, const std::stop_token& stop);
 

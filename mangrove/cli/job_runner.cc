@@ -16,6 +16,7 @@
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cli/tier_job.h"
 #include "mangrove/cli/training_phases.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/engine/optimize.h"
@@ -49,7 +50,7 @@ Result<Graph> read_model(const std::string& path, const std::string& input_shape
 
 /// The data set with so much of its training samples kept for validation, unless it has a validation split, or the
 /// person has said how much.
-Result<std::string> with_validation(const std::string& data, double validation, const fs::path& folder) {
+Result<std::string> with_validation(const std::string& data, double validation, const data::DataFolder& folder) {
   MG_TRY(data::DatasetSpec spec, data::DatasetSpec::parse(data));
   if (validation == 0 || spec.option("validation")) return data;
   const auto own = data::open_dataset(data, data::Split::validation, folder);
@@ -60,7 +61,7 @@ Result<std::string> with_validation(const std::string& data, double validation, 
 }
 
 /// What nodes of this machine would all say of its data is said here: once, and before there are nodes.
-Status check_data_here(const TrainSettings& settings, const std::string& data, const fs::path& data_folder,
+Status check_data_here(const TrainSettings& settings, const std::string& data, const data::DataFolder& data_folder,
                        const Graph& network, const data::Dataset& train) {
   if (!settings.cluster.coordinator.empty()) return {};
   MG_RETURN_IF_ERROR(data::open_dataset(data, data::Split::test, data_folder));
@@ -86,7 +87,8 @@ Status check_without_data(const TrainSettings& settings) {
   return learn::check_trainable(network).context("model " + name);
 }
 
-Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
+Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data,
+                                 const data::DataFolder& data_folder) {
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   MG_TRY(const Graph network, initial_network(settings, *dataset));
@@ -295,6 +297,17 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context, const
   facts.in_place_of = in_place_of(settings.data, data);
   facts.add_to(result);
   return result;
+}
+
+Result<cluster::JobSpec> train_job(const TrainSettings& settings, const data::DataFolder& data_folder) {
+  MG_RETURN_IF_ERROR(check_without_data(settings));
+  MG_TRY(const std::string split, with_validation(settings.data.data, settings.validation, data_folder));
+  cluster::JobSpec job;
+  MG_TRY(*job.mutable_train(), make_job(settings, split, data_folder));
+  job.set_nodes(static_cast<std::int32_t>(settings.cluster.nodes));
+  job.set_nodes_timeout_s(kNodesWithin);
+  settings.cluster.set_share(job);
+  return job;
 }
 
 Result<json> follow_job(cluster::Client& client, const std::string& id, JobContext& context) {

@@ -122,7 +122,7 @@ Names missing(const Names& wanted, const Names& found) {
 
 TEST(JsonPage, NamesEveryKeyOfResults) {
   const Page page;
-  EXPECT_EQ(missing(names_of<train::TrainResult>(), page.words({kTrain, kSim})), Names());
+  EXPECT_EQ(missing(names_of<train::TrainResult, cluster::JobCurve>(), page.words({kTrain, kSim})), Names());
   EXPECT_EQ(missing(names_of<RunFacts>(), page.words({kTrain, kInfer, kSim, kNodes, kEvents})), Names());
   EXPECT_EQ(missing(names_of<infer::InferResult, infer::SingleResult, infer::PipelineResult, infer::EnsembleResult,
                              infer::TiersResult, infer::ViewsResult, infer::TilesResult, infer::FrameAnswer>(),
@@ -137,7 +137,7 @@ TEST(JsonPage, NamesEveryKeyOfResults) {
 
 TEST(JsonPage, HasNoKeyOfResultsThatIsUnknown) {
   const Page page;
-  EXPECT_EQ(missing(page.first_column(kTrain), names_of<train::TrainResult, RunFacts>()), Names());
+  EXPECT_EQ(missing(page.first_column(kTrain), names_of<train::TrainResult, cluster::JobCurve, RunFacts>()), Names());
   EXPECT_EQ(missing(page.first_column(kInfer), names_of<infer::InferResult, infer::PipelineResult, infer::TiersResult,
                                                         infer::ViewsResult, infer::TilesResult, RunFacts>()),
             Names());

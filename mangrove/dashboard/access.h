@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/result.h"
+#include "mangrove/dashboard/routes.h"
+#include "mangrove/identity/subject.h"
+#include "mangrove/serve/http/tokens.h"
+
+namespace mangrove::dashboard {
+
+/// Who may hold a token, the one who may do least first: the roles of people in a cluster.
+constexpr const char* kTokenHolders[] = {"viewer", "client", "admin"};
+
+/// A token that nobody can guess: 32 hexadecimal digits.
+std::string make_token();
+
+/// Who may call what: who shows a token, or over HTTPS the certificate of a person in the cluster. Nobody may do more
+/// than the dashboard itself. threads: any thread may call any method.
+class Access {
+ public:
+  /// own: what the dashboard itself may do at the coordinator.
+  Access(identity::Role own, serve::Tokens tokens) : own_(own), tokens_(std::move(tokens)) {}
+
+  /// What the caller may do. errors: permission_denied (says what is needed).
+  Result<identity::Role> role_of(const std::optional<identity::Subject>& member, std::string_view authorization) const;
+  /// errors: permission_denied.
+  static Status check(identity::Role role, Right right);
+
+ private:
+  const identity::Role own_;
+  const serve::Tokens tokens_;
+};
+
+}  // namespace mangrove::dashboard

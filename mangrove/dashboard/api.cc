@@ -1,0 +1,311 @@
+#include "mangrove/dashboard/api.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "mangrove/base/json_dump.h"
+#include "mangrove/cluster/cluster_status.h"
+#include "mangrove/dashboard/cluster_metrics.h"
+#include "mangrove/dashboard/page.h"
+#include "mangrove/dashboard/server_events.h"
+#include "mangrove/serve/protocol/http_status.h"
+#include "mangrove/serve/protocol/json_tree.h"
+
+namespace mangrove::dashboard {
+namespace {
+
+using nlohmann::json;
+using serve::HttpResponse;
+
+constexpr Seconds kSignOfLifeEvery = 5;  // in a stream in which nothing happens
+constexpr const char* kApi = "/api/";
+constexpr const char* kMetrics = "/metrics";
+constexpr std::int64_t kLongestInvitation = 30 * 24 * 3600, kMostUses = 10'000;
+
+HttpResponse json_answer(const json& body, int status = 200) {
+  HttpResponse response;
+  response.status = status;
+  response.body = dump(body);
+  response.headers = {{"Cache-Control", "no-store"}};
+  return response;
+}
+
+HttpResponse error_answer(int status, const char* code, const std::string& message) {
+  HttpResponse response = json_answer({{"error", {{"code", code}, {"message", message}}}}, status);
+  if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+int status_of(Code code) {
+  if (code == Code::unimplemented) return 405;
+  return code == Code::failed_precondition ? 409 : serve::http_status(code);
+}
+
+HttpResponse error_answer(const Error& error) {
+  return error_answer(status_of(error.code), code_name(error.code), error.message);
+}
+
+HttpResponse stream_answer(std::function<std::string(const std::stop_token&)> next) {
+  HttpResponse response;
+  response.content_type = kEventStream;
+  response.headers = {{"Cache-Control", "no-store"}};
+  response.stream = std::move(next);
+  return response;
+}
+
+std::string_view path_of(std::string_view target) {
+  return target.substr(0, target.find('?'));
+}
+
+bool is_of_interface(std::string_view target) {
+  return target.starts_with(kApi) || path_of(target) == kMetrics;
+}
+
+HttpResponse page_answer(const serve::HttpHead& head) {
+  std::optional<HttpResponse> file = page_file(path_of(head.target));
+  if (!file) return error_answer(404, code_name(Code::not_found), "the page has no such file");
+  return head.method == "GET" ? *std::move(file) : error_answer(405, code_name(Code::unimplemented), "use GET");
+}
+
+/// errors: invalid_argument (no JSON object).
+Result<json> object_in(const std::string& body) {
+  MG_TRY(serve::JsonTree tree, serve::parse_json_tree(body));
+  if (!tree.root.is_object()) return make_error(Code::invalid_argument, "the body is no JSON object");
+  return std::move(tree.root);
+}
+
+/// A text in an object; `otherwise` where it is not there. errors: invalid_argument (something else).
+Result<std::string> text_of(const json& object, const char* key, const std::string& otherwise) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  if (!found->is_string()) return make_error(Code::invalid_argument, std::string(key) + ": expected a text");
+  return found->get<std::string>();
+}
+
+/// The same of a whole number from 1 to `most`.
+Result<std::int64_t> count_of(const json& object, const char* key, std::int64_t otherwise, std::int64_t most) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  const bool is_count = found->is_number_integer() && *found >= 1 && *found <= most;
+  if (!is_count)
+    return make_error(Code::invalid_argument,
+                      std::string(key) + ": expected a whole number from 1 to " + std::to_string(most));
+  return found->get<std::int64_t>();
+}
+
+}  // namespace
+
+struct Api::Call {
+  RouteMatch match;
+  identity::Role role;
+  std::string body;
+  std::stop_token stop;
+
+  const std::string& value(const char* name) const { return match.values.at(name); }
+};
+
+std::optional<HttpResponse> Api::refuse(const serve::HttpHead& head) const {
+  if (!is_of_interface(head.target)) {
+    HttpResponse answer = page_answer(head);
+    return answer.status == 200 ? std::nullopt : std::optional(std::move(answer));
+  }
+  const Result<RouteMatch> match = find_route(head.method, head.target);
+  if (!match.ok()) return error_answer(match.error());
+  const Result<identity::Role> role = access_.role_of(head.member, head.authorization);
+  if (!role.ok()) return error_answer(401, code_name(role.code()), role.error().message);
+  const Status may = Access::check(*role, match->route->right);
+  if (!may.ok()) return error_answer(may.error());
+  return std::nullopt;
+}
+
+HttpResponse Api::error(int status, const std::string& message) const {
+  return error_answer(status, code_name(status < 500 ? Code::invalid_argument : Code::internal), message);
+}
+
+HttpResponse Api::answer(serve::HttpRequest request, const std::stop_token& stop) {
+  const serve::HttpHead& head = request.head;
+  if (!is_of_interface(head.target)) return page_answer(head);
+  Result<RouteMatch> match = find_route(head.method, head.target);
+  if (!match.ok()) return error_answer(match.error());
+  const Result<identity::Role> role = access_.role_of(head.member, head.authorization);
+  if (!role.ok()) return error_answer(role.error());
+  Result<HttpResponse> response =
+      perform({.match = *std::move(match), .role = *role, .body = std::move(request.body), .stop = stop});
+  return response.ok() ? *std::move(response) : error_answer(response.error());
+}
+
+Result<HttpResponse> Api::perform(const Call& call) {
+  switch (call.match.route->operation) {
+    case Operation::describe_session:
+      return describe_session(call);
+    case Operation::show_cluster: {
+      MG_TRY(const cluster::ListNodesResponse status, client_.status(call.stop));
+      return json_answer(cluster::cluster_json(client_.coordinator(), status));
+    }
+    case Operation::stream_cluster:
+      return stream_cluster();
+    case Operation::list_jobs:
+      return list_jobs();
+    case Operation::show_job:
+      return show_job(call);
+    case Operation::list_events:
+      return list_events(call);
+    case Operation::stream_job:
+      return stream_job(call);
+    case Operation::fetch_model:
+      return fetch_model(call);
+    case Operation::start_job:
+      return start_job(call);
+    case Operation::stop_job:
+      return stop_job(call);
+    case Operation::describe_keys: {
+      MG_TRY(const json keys, forms_.keys(call.value("command")));
+      return json_answer(keys);
+    }
+    case Operation::list_members:
+      return list_members();
+    case Operation::invite:
+      return invite(call);
+    case Operation::revoke:
+      MG_RETURN_IF_ERROR(client_.revoke(call.value("member")));
+      return json_answer(json::object());
+    case Operation::export_metrics: {
+      MG_TRY(const cluster::ListNodesResponse status, client_.status(call.stop));
+      HttpResponse response;
+      response.content_type = kMetricsType;
+      response.body = cluster_metrics(status);
+      return response;
+    }
+  }
+  return make_error(Code::internal, "a route without an operation");
+}
+
+Result<HttpResponse> Api::describe_session(const Call& call) const {
+  return json_answer(
+      {{"version", version_}, {"coordinator", client_.coordinator()}, {"role", identity::role_name(call.role)}});
+}
+
+HttpResponse Api::stream_cluster() {
+  return stream_answer([this, seen = std::int64_t{-1}](const std::stop_token& stop) mutable -> std::string {
+    const ClusterFeed::State state = cluster_.wait_for_newer(std::max<std::int64_t>(seen, 0), kSignOfLifeEvery, stop);
+    if (stop.stop_requested()) return "";
+    if (std::exchange(seen, state.number) == state.number) return kNoEvent;
+    if (state.problem.empty()) return server_event("cluster", state.json);
+    return server_event("problem", dump(json{{"message", state.problem}}));
+  });
+}
+
+Result<HttpResponse> Api::list_jobs() const {
+  MG_TRY(const std::vector<cluster::JobStatus> jobs, client_.jobs());
+  json rows = json::array();
+  for (const cluster::JobStatus& job : jobs) rows.push_back(cluster::job_json(job));
+  return json_answer({{"jobs", std::move(rows)}});
+}
+
+/// errors: not_found; those of Client::jobs().
+Result<cluster::JobStatus> Api::find_job(const std::string& id) const {
+  MG_TRY(const std::vector<cluster::JobStatus> jobs, client_.jobs());
+  const auto job = std::ranges::find(jobs, id, [](const cluster::JobStatus& one) { return one.id(); });
+  if (job == jobs.end()) return make_error(Code::not_found, "the coordinator knows no job '" + id + "'");
+  return *job;
+}
+
+Result<HttpResponse> Api::show_job(const Call& call) const {
+  MG_TRY(const cluster::JobStatus job, find_job(call.value("job")));
+  MG_TRY(const cluster::ListNodesResponse status, client_.status(call.stop));
+  json facts = cluster::job_json(job);
+  const json live = cluster::live_job_json(job.id(), status);
+  if (live.is_object()) facts.update(live);
+  return json_answer(facts);
+}
+
+Result<HttpResponse> Api::list_events(const Call& call) const {
+  MG_TRY(const std::vector<std::string> events, client_.events(call.value("job")));
+  json list = json::array();
+  for (const std::string& one : events) {
+    json event = json::parse(one, nullptr, /*allow_exceptions=*/false);
+    if (event.is_object()) list.push_back(std::move(event));
+  }
+  return json_answer({{"job", call.value("job")}, {"events", std::move(list)}});
+}
+
+Result<HttpResponse> Api::stream_job(const Call& call) {
+  MG_RETURN_IF_ERROR(find_job(call.value("job")));
+  MG_TRY(const std::shared_ptr<JobFeed> feed, jobs_.find(call.value("job")));
+  return stream_answer(
+      [feed, seen = std::uint64_t{0}, is_over = false](const std::stop_token& stop) mutable -> std::string {
+        if (is_over) return "";
+        const auto entries = feed->wait_for_more(seen, kSignOfLifeEvery, stop);
+        if (stop.stop_requested()) return "";
+        std::string text;
+        for (const JobFeed::Entry& entry : entries) text += server_event(entry.name, entry.json);
+        if (!entries.empty()) seen = entries.back().number;
+        is_over = !entries.empty() && entries.back().name == kEnd;
+        return text.empty() ? kNoEvent : text;
+      });
+}
+
+Result<HttpResponse> Api::fetch_model(const Call& call) const {
+  MG_TRY(const cluster::JobStatus job, find_job(call.value("job")));
+  if (job.ended().empty())
+    return make_error(Code::failed_precondition, "job " + job.id() + " has not ended, so it has no model yet");
+  MG_TRY(const auto client, connect_(call.stop));
+  std::string model;
+  const auto take = [&](Report report) {
+    if (report.kind == ReportKind::result) model = std::move(report.attachment);
+  };
+  const Status ended = client->follow(job.id(), take, call.stop);
+  if (model.empty())
+    return make_error(Code::not_found, "the coordinator has no model of job " + job.id() +
+                                           (ended.ok() ? "" : ": " + ended.error().message));
+  HttpResponse response;
+  response.content_type = "application/octet-stream";
+  response.headers = {{"Content-Disposition", "attachment; filename=\"" + job.id() + ".onnx\""}};
+  response.body = std::move(model);
+  return response;
+}
+
+Result<HttpResponse> Api::start_job(const Call& call) const {
+  MG_TRY(const json wish, object_in(call.body));
+  MG_TRY(const std::string command, text_of(wish, "command", "train"));
+  const auto keys = wish.find("keys");
+  if (keys != wish.end() && !keys->is_object())
+    return make_error(Code::invalid_argument, "keys: expected an object with a value for each key");
+  MG_TRY(const cluster::JobSpec job, forms_.make(command, keys == wish.end() ? json::object() : *keys, call.stop));
+  MG_TRY(const auto client, connect_(call.stop));
+  MG_TRY(const std::string id, client->submit(job));
+  return json_answer({{"id", id}}, 201);
+}
+
+Result<HttpResponse> Api::stop_job(const Call& call) const {
+  MG_TRY(const auto client, connect_(call.stop));
+  MG_TRY(const std::string how, client->stop_job(call.value("job"), call.stop));
+  return json_answer({{"job", call.value("job")}, {"message", how}});
+}
+
+Result<HttpResponse> Api::list_members() const {
+  MG_TRY(const std::vector<cluster::MemberStatus> members, client_.members());
+  json rows = json::array();
+  for (const cluster::MemberStatus& member : members) rows.push_back(cluster::member_json(member));
+  return json_answer({{"members", std::move(rows)}});
+}
+
+Result<HttpResponse> Api::invite(const Call& call) const {
+  MG_TRY(const json wish, object_in(call.body));
+  MG_TRY(const std::string role_text, text_of(wish, "role", "node"));
+  MG_TRY(const identity::Role role, identity::parse_role(role_text).context("role"));
+  cluster::InviteRequest request;
+  request.set_role(identity::role_name(role));
+  MG_TRY(*request.mutable_name(), text_of(wish, "name", ""));
+  MG_TRY(const std::int64_t ttl, count_of(wish, "ttl_s", 3600, kLongestInvitation));
+  MG_TRY(const std::int64_t uses, count_of(wish, "uses", 1, kMostUses));
+  request.set_ttl_s(ttl);
+  request.set_uses(static_cast<std::int32_t>(uses));
+  MG_TRY(const cluster::InviteResponse made, client_.invite(request));
+  return json_answer({{"join_string", made.join_string()}, {"expires", made.expires()}}, 201);
+}
+
+}  // namespace mangrove::dashboard

@@ -1,0 +1,46 @@
+#include "mangrove/dashboard/routes.h"
+
+#include <vector>
+
+#include "mangrove/base/suggestion.h"
+
+namespace mangrove::dashboard {
+namespace {
+
+constexpr Route kRoutes[] = {
+    {"GET", "/api/v1/session", Operation::describe_session, Right::look},
+    {"GET", "/api/v1/cluster", Operation::show_cluster, Right::look},
+    {"GET", "/api/v1/cluster/stream", Operation::stream_cluster, Right::look},
+    {"GET", "/api/v1/jobs", Operation::list_jobs, Right::look},
+    {"POST", "/api/v1/jobs", Operation::start_job, Right::act},
+    {"GET", "/api/v1/jobs/{job}", Operation::show_job, Right::look},
+    {"GET", "/api/v1/jobs/{job}/events", Operation::list_events, Right::look},
+    {"GET", "/api/v1/jobs/{job}/stream", Operation::stream_job, Right::look},
+    {"GET", "/api/v1/jobs/{job}/model", Operation::fetch_model, Right::look},
+    {"POST", "/api/v1/jobs/{job}/stop", Operation::stop_job, Right::act},
+    {"GET", "/api/v1/keys/{command}", Operation::describe_keys, Right::look},
+    {"GET", "/api/v1/members", Operation::list_members, Right::manage},
+    {"POST", "/api/v1/members/{member}/revoke", Operation::revoke, Right::manage},
+    {"POST", "/api/v1/invitations", Operation::invite, Right::manage},
+    {"GET", "/metrics", Operation::export_metrics, Right::look},
+};
+
+}  // namespace
+
+std::span<const Route> routes() {
+  return kRoutes;
+}
+
+Result<RouteMatch> find_route(std::string_view method, std::string_view target) {
+  std::vector<std::string> others;
+  for (const Route& route : kRoutes) {
+    std::optional<serve::PathValues> values = serve::match_path(route.path, target);
+    if (!values) continue;
+    if (method == route.method) return RouteMatch{.route = &route, .values = std::move(*values)};
+    others.emplace_back(route.method);
+  }
+  if (others.empty()) return make_error(Code::not_found, "there is no such path; docs/dashboard.md lists them");
+  return make_error(Code::unimplemented, "this path takes " + join_words(others));
+}
+
+}  // namespace mangrove::dashboard
