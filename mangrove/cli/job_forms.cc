@@ -51,7 +51,7 @@ json key_json(const Key& key) {
   json object = {{"name", key.name},   {"group", key.group},   {"type", type_of(key)},         {"help", key.help},
                  {"range", key.range}, {"default", key.get()}, {"strategies", key.strategies}, {"page", key.page}};
   const std::vector<std::string> choices = option_choices(kCommand, key.flag());
-  if (!choices.empty()) object["choices"] = choices;
+  if (!choices.empty()) object.emplace("choices", choices);
   return object;
 }
 
