@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|package|container|kubernetes|arm64|bench...  # packages for these purposes
+#   install-packages.sh build|test|check|package|container|kubernetes|arm64|web|bench...  # packages for these purposes
 #   install-packages.sh --list build                                                  # only prints their names
 set -euo pipefail
 
@@ -19,7 +19,8 @@ container="podman buildah runc netavark aardvark-dns iptables conmon catatonit d
 kubernetes="python3-yaml"
 # there are packages of others too
 command -v kubectl > /dev/null || container="$container kubernetes-client" kubernetes="$kubernetes kubernetes-client"
-command -v npm > /dev/null || kubernetes="$kubernetes nodejs npm"
+web="chromium pngquant"  # to test the dashboard's page, and to take pictures of it
+command -v npm > /dev/null || kubernetes="$kubernetes nodejs npm" web="$web nodejs npm"
 arm64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap llvm"  # to build for 64-bit Arm on another machine
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
@@ -35,9 +36,10 @@ for purpose in "$@"; do
     container) packages="$packages $container" ;;
     kubernetes) packages="$packages $kubernetes" ;;
     arm64) packages="$packages $arm64" ;;
+    web) packages="$packages $web" ;;
     bench) packages="$packages $bench" ;;
     *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container, kubernetes," \
-      "arm64 or bench" >&2; exit 2 ;;
+      "arm64, web or bench" >&2; exit 2 ;;
   esac
 done
 

@@ -42,6 +42,10 @@ function nameOf(member: Member): string {
   return member.name || `(any ${member.role})`;
 }
 
+function verbFor(member: Member): string {
+  return member.state === "invited" ? "Withdraw" : "Revoke";
+}
+
 function moment(seconds: number): string {
   return seconds === 0 ? "–" : formatMoment(new Date(seconds * 1000), new Date());
 }
@@ -64,8 +68,9 @@ function MemberTable({ members, revoke }: { members: Member[]; revoke: (member: 
             <td data-name="Since">{moment(member.since)}</td>
             <td data-name="Until">{moment(member.expires)}</td>
             <td>{member.state !== "revoked" && (
-              <button type="button" class="quiet" aria-label={`Revoke ${nameOf(member)}`} onClick={() => revoke(member)}>
-                {member.state === "invited" ? "Withdraw" : "Revoke"}
+              <button type="button" class="quiet" aria-label={`${verbFor(member)} ${nameOf(member)}`}
+                onClick={() => revoke(member)}>
+                {verbFor(member)}
               </button>
             )}</td>
           </tr>
@@ -84,7 +89,7 @@ function RevokeDialog(props: { member: Member; close: () => void; done: () => Pr
   };
   return (
     <Confirm title={isInvitation ? "Withdraw the invitation?" : `Revoke ${member.name}?`} close={props.close}
-      action={isInvitation ? "Withdraw" : "Revoke"} perform={perform}
+      action={verbFor(member)} perform={perform}
       question={isInvitation ? "Nobody can join with its join string any more."
         : `${member.name} is thrown out at once, and can come back only with a new invitation.`} />
   );

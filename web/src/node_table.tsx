@@ -1,8 +1,9 @@
+import { Component, createRef } from "preact";
 import { useState } from "preact/hooks";
 import { Bar, CoreBars } from "./bars.tsx";
 import { coreLoad, type NodeHistory } from "./cluster_state.ts";
 import { compareNames, formatBytes, formatRate, formatSeconds, formatShare } from "./format.ts";
-import { memo } from "./memo.ts";
+import { onView } from "./in_view.ts";
 import { jobAddress } from "./route.ts";
 import { Sparkline } from "./sparkline.tsx";
 import { StateMark } from "./state_mark.tsx";
@@ -105,29 +106,56 @@ interface NodeRowProps {
   isStraggler: boolean;
 }
 
-const sameRow = (one: NodeRowProps, other: NodeRowProps) =>
-  one.node === other.node && one.isMarked === other.isMarked && one.isStraggler === other.isStraggler;
+const kOutOfViewMs = 10_000; // rows that nobody sees are drawn anew this seldom
 
-const NodeRow = memo(function NodeRow({ node, history, isMarked, isStraggler }: NodeRowProps) {
-  const isHere = node.state === "alive" || node.state === "idle";
-  return (
-    <tr id={`node-${node.name}`} class={`${isHere ? "" : "gone"} ${isMarked ? "marked" : ""}`}>
-      <th scope="row">
-        {node.name}
-        {isStraggler && <span class="tag warn" title="It loads and computes longest on a step">▲ slowest</span>}
-        <span class="labels">{(node.labels ?? []).map((label) => <span key={label} class="tag">{label}</span>)}</span>
-      </th>
-      <td data-name="State"><StateMark state={node.state} /></td>
-      <td data-name="CPU"><Cpu node={node} history={history} /></td>
-      <td data-name="Memory"><Memory node={node} /></td>
-      <td data-name="Heat"><Heat celsius={node.temperature_c} /></td>
-      <td data-name="Network"><Network node={node} history={history} /></td>
-      <td data-name="Step"><Step node={node} /></td>
-      <td data-name="Roles"><Roles node={node} /></td>
-      <td data-name="Heartbeat">{formatSeconds(node.heartbeat_age_s)} ago</td>
-    </tr>
-  );
-}, sameRow);
+/** A row of a node. Of two hundred, only those that are in view change every second. */
+class NodeRow extends Component<NodeRowProps> {
+  private readonly row: { current: HTMLTableRowElement | null } = createRef<HTMLTableRowElement>();
+  private isInView = true;
+  private drawnMs = 0;
+  private unwatch: () => void = () => undefined;
+
+  override componentDidMount(): void {
+    this.unwatch = onView(this.row.current!, (isInView) => {
+      const hasCome = isInView && !this.isInView;
+      this.isInView = isInView;
+      if (hasCome) this.forceUpdate();
+    });
+  }
+
+  override componentWillUnmount(): void {
+    this.unwatch();
+  }
+
+  override shouldComponentUpdate(next: NodeRowProps): boolean {
+    const { node, isMarked, isStraggler } = this.props;
+    const isSame = node === next.node && isMarked === next.isMarked && isStraggler === next.isStraggler;
+    const isNews = node.state !== next.node.state || isMarked !== next.isMarked || isStraggler !== next.isStraggler;
+    return isNews || (!isSame && (this.isInView || Date.now() - this.drawnMs > kOutOfViewMs));
+  }
+
+  override render({ node, history, isMarked, isStraggler }: NodeRowProps) {
+    this.drawnMs = Date.now();
+    const isHere = node.state === "alive" || node.state === "idle";
+    return (
+      <tr ref={this.row} id={`node-${node.name}`} class={`${isHere ? "" : "gone"} ${isMarked ? "marked" : ""}`}>
+        <th scope="row">
+          {node.name}
+          {isStraggler && <span class="tag warn" title="It loads and computes longest on a step">▲ slowest</span>}
+          <span class="labels">{(node.labels ?? []).map((label) => <span key={label} class="tag">{label}</span>)}</span>
+        </th>
+        <td data-name="State"><StateMark state={node.state} /></td>
+        <td data-name="CPU"><Cpu node={node} history={history} /></td>
+        <td data-name="Memory"><Memory node={node} /></td>
+        <td data-name="Heat"><Heat celsius={node.temperature_c} /></td>
+        <td data-name="Network"><Network node={node} history={history} /></td>
+        <td data-name="Step"><Step node={node} /></td>
+        <td data-name="Roles"><Roles node={node} /></td>
+        <td data-name="Heartbeat">{formatSeconds(node.heartbeat_age_s)} ago</td>
+      </tr>
+    );
+  }
+}
 
 function Cpu({ node, history }: { node: ClusterNode; history: NodeHistory | undefined }) {
   return (

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Builds and tests the dashboard's page (web/README.md), and installs what that needs.
+#
+#   scripts/web.sh                # check, test and browser
+#   scripts/web.sh build          # web/dist/ from web/src/; it is committed, so that nobody else needs npm
+#   scripts/web.sh check          # the types are right, and web/dist/ is what web/src/ makes
+#   scripts/web.sh test           # what needs no browser
+#   scripts/web.sh browser        # the page in Chromium, with a server that imitates a cluster
+#   scripts/web.sh real PROGRAM   # the page in Chromium, with a cluster of this program
+#   scripts/web.sh pictures       # docs/pictures/dashboard-*.png
+#   scripts/web.sh serve [--nodes N] [--port N]   # only the server that imitates a cluster, to work on the page
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+web=$PWD/web
+tests=$web/node_modules/.tests   # where the packages are found that the tests use
+oldest_node=20
+
+install_npm_packages() {
+  command -v npm >/dev/null || scripts/install-packages.sh web
+  local version
+  version=$(node -p 'process.versions.node.split(".")[0]')
+  [ "$version" -ge "$oldest_node" ] ||
+    { echo "web.sh: this is Node.js $version, expected $oldest_node or newer: https://nodejs.org" >&2; exit 1; }
+  [ "$web/node_modules/.package-lock.json" -nt "$web/package-lock.json" ] ||
+    npm --prefix "$web" ci --ignore-scripts --no-audit --no-fund
+}
+
+compile_tests() { node "$web/test/bundle.mjs"; }
+
+do_build() { node "$web/build.mjs"; }
+
+do_check() {
+  "$web/node_modules/.bin/tsc" --noEmit --project "$web"
+  local fresh
+  fresh=$(mktemp -d)
+  node "$web/build.mjs" "$fresh" >/dev/null
+  if ! diff -r "$fresh" "$web/dist" >/dev/null; then
+    rm -r "$fresh"
+    echo "web.sh: web/dist is not what web/src makes; run scripts/web.sh build, and commit web/dist" >&2
+    return 1
+  fi
+  rm -r "$fresh"
+}
+
+do_test() { compile_tests && node --test "$tests"/*.test.mjs; }
+
+do_browser() {
+  scripts/install-packages.sh web
+  compile_tests && DIST=$web/dist node --test "$tests/mock.browser.mjs"
+}
+
+do_real() {
+  scripts/install-packages.sh web
+  compile_tests && MANGROVE=$(realpath "$1") node --test "$tests/real.browser.mjs"
+}
+
+do_pictures() {
+  scripts/install-packages.sh web
+  compile_tests && DIST=$web/dist node "$tests/pictures.mjs" docs/pictures
+}
+
+do_serve() { compile_tests && exec node "$tests/mock_server.mjs" --dist "$web/dist" "$@"; }
+
+[ $# -gt 0 ] || { "$0" check && "$0" test && "$0" browser && exit; }
+name=$1 && shift
+case $name in
+  build | check | test | browser | pictures | serve) ;;
+  real)
+    if [ $# -ne 1 ] || [ ! -x "$1" ]; then
+      echo "web.sh: real: expected a program, such as build/release/bin/mangrove" >&2
+      exit 2
+    fi ;;
+  *) echo "web.sh: unknown '$name': expected build, check, test, browser, real, pictures or serve" >&2; exit 2 ;;
+esac
+install_npm_packages
+SECONDS=0
+"do_$name" "$@"
+echo "web $name: passed, $SECONDS s"
