@@ -3,7 +3,8 @@
 #
 #   scripts/web.sh                # check, test and browser
 #   scripts/web.sh build          # web/dist/ from web/src/; it is committed, so that nobody else needs npm
-#   scripts/web.sh check          # the types are right, and web/dist/ is what web/src/ makes
+#   scripts/web.sh check          # layout and types are right, and web/dist/ is what web/src/ makes
+#   scripts/web.sh format         # lays out the sources as check wants them
 #   scripts/web.sh test           # what needs no browser
 #   scripts/web.sh browser        # the page in Chromium, with a server that imitates a cluster
 #   scripts/web.sh real PROGRAM   # the page in Chromium, with a cluster of this program
@@ -30,7 +31,12 @@ compile_tests() { node "$web/test/bundle.mjs"; }
 
 do_build() { node "$web/build.mjs"; }
 
+sources() { git ls-files -- 'web/*.ts' 'web/*.tsx' 'web/*.mjs' 'web/src/*.css'; }
+
+do_format() { sources | xargs "$web/node_modules/.bin/prettier" --log-level=warn --write; }
+
 do_check() {
+  sources | xargs "$web/node_modules/.bin/prettier" --log-level=warn --check
   "$web/node_modules/.bin/tsc" --noEmit --project "$web"
   local fresh
   fresh=$(mktemp -d)
@@ -65,13 +71,14 @@ do_serve() { compile_tests && exec node "$tests/mock_server.mjs" --dist "$web/di
 [ $# -gt 0 ] || { "$0" check && "$0" test && "$0" browser && exit; }
 name=$1 && shift
 case $name in
-  build | check | test | browser | pictures | serve) ;;
+  build | check | format | test | browser | pictures | serve) ;;
   real)
     if [ $# -ne 1 ] || [ ! -x "$1" ]; then
       echo "web.sh: real: expected a program, such as build/release/bin/mangrove" >&2
       exit 2
     fi ;;
-  *) echo "web.sh: unknown '$name': expected build, check, test, browser, real, pictures or serve" >&2; exit 2 ;;
+  *) echo "web.sh: unknown '$name': expected build, check, format, test, browser, real, pictures or serve" >&2
+    exit 2 ;;
 esac
 install_npm_packages
 SECONDS=0

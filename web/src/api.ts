@@ -3,7 +3,11 @@ import type { Job, JobEvent, Key, Member, Session } from "./types.ts";
 
 /** Why a call failed. status 0: the server did not answer at all. */
 export class ApiError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string) {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
     super(message);
   }
 }

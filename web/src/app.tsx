@@ -35,7 +35,9 @@ function Page({ session }: { session: Session }) {
   useEffect(followCluster, []);
   return (
     <>
-      <a class="skip" href="#content" onClick={skip}>Skip to the content</a>
+      <a class="skip" href="#content" onClick={skip}>
+        Skip to the content
+      </a>
       <Header session={session} route={route} />
       <ConnectionBanner />
       <main id="content" tabIndex={-1}>
@@ -64,11 +66,18 @@ function View({ route, session }: { route: Route; session: Session }) {
     case "new":
       return mayAct(session) ? <NewJobView /> : <NotAllowed what="start jobs" who="client or admin" />;
     case "members":
-      return mayManage(session) ? <MembersView coordinator={session.coordinator} />
-        : <NotAllowed what="see the members" who="admin" />;
+      return mayManage(session) ? (
+        <MembersView coordinator={session.coordinator} />
+      ) : (
+        <NotAllowed what="see the members" who="admin" />
+      );
   }
 }
 
 function NotAllowed({ what, who }: { what: string; who: string }) {
-  return <p class="empty">Your role may not {what}. Ask for a token with the role {who}.</p>;
+  return (
+    <p class="empty">
+      Your role may not {what}. Ask for a token with the role {who}.
+    </p>
+  );
 }

@@ -2,8 +2,14 @@
 export function Bar({ share, label, kind = "" }: { share: number; label: string; kind?: string }) {
   const percent = Math.round(Math.max(0, Math.min(1, share)) * 1000) / 10;
   return (
-    <span class={`meter ${kind}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100}
-      aria-valuenow={Math.round(percent)}>
+    <span
+      class={`meter ${kind}`}
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(percent)}
+    >
       <span style={{ width: `${percent}%` }} />
     </span>
   );
@@ -33,7 +39,7 @@ export function CoreBars({ percents }: { percents: number[] }) {
     <svg class="cores" width={values.length * kColumn} height={kHeight} role="img" aria-label={`Cores: ${text}`}>
       <title>{`Cores: ${text}`}</title>
       {values.map((percent, core) => {
-        const height = Math.max(1, Math.min(100, percent) / 100 * kHeight);
+        const height = Math.max(1, (Math.min(100, percent) / 100) * kHeight);
         return (
           <g key={core}>
             <rect class="rail" x={core * kColumn} y={0} width={kColumn - 2} height={kHeight} />

@@ -86,7 +86,9 @@ export function summarise(cluster: Cluster): Summary {
     sentPerSecond: here.reduce((sum, node) => sum + node.sent_per_s, 0),
     coreLoad: loads.length === 0 ? null : loads.reduce((sum, load) => sum + load, 0) / loads.length,
     hottest: warm.reduce<ClusterNode | null>(
-      (hottest, node) => (node.temperature_c! > (hottest?.temperature_c ?? -Infinity) ? node : hottest), null),
+      (hottest, node) => (node.temperature_c! > (hottest?.temperature_c ?? -Infinity) ? node : hottest),
+      null,
+    ),
     refused: Object.values(cluster.refused ?? {}).reduce((sum, count) => sum + count, 0),
   };
 }

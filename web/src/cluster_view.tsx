@@ -23,7 +23,9 @@ export function ClusterView() {
     <div class={isOld ? "old" : ""}>
       <h1 class="unseen">Cluster</h1>
       <Figures summary={summarise(cluster)} />
-      {cluster.nodes.length === 0 ? <NoNodes /> : (
+      {cluster.nodes.length === 0 ? (
+        <NoNodes />
+      ) : (
         <>
           <TopologyView cluster={cluster} choose={choose} />
           <NodeTable cluster={cluster} history={history} marked={marked} />
@@ -40,12 +42,21 @@ function Figures({ summary }: { summary: Summary }) {
   return (
     <dl class="figures">
       <Figure name="Nodes" value={`${summary.here} of ${summary.nodes}`} note={lost} isBad={summary.lost > 0} />
-      <Figure name="Jobs" value={`${summary.running} running`}
-        note={summary.waiting > 0 ? `${summary.waiting} waiting` : "none waiting"} />
+      <Figure
+        name="Jobs"
+        value={`${summary.running} running`}
+        note={summary.waiting > 0 ? `${summary.waiting} waiting` : "none waiting"}
+      />
       <Figure name="Cores busy" value={formatShare(summary.coreLoad, 0)} note="mean of all nodes" />
       <Figure name="Traffic" value={formatRate(summary.sentPerSecond)} note="sent by all nodes" />
-      {hottest !== null && <Figure name="Hottest" value={`${hottest.temperature_c!.toFixed(0)} °C`} note={hottest.name}
-        isBad={hottest.temperature_c! >= 80} />}
+      {hottest !== null && (
+        <Figure
+          name="Hottest"
+          value={`${hottest.temperature_c!.toFixed(0)} °C`}
+          note={hottest.name}
+          isBad={hottest.temperature_c! >= 80}
+        />
+      )}
     </dl>
   );
 }
@@ -78,10 +89,20 @@ function Refused({ cluster }: { cluster: Cluster }) {
   return (
     <details class="refused">
       <summary>
-        The coordinator has refused something {plural(refused.reduce((sum, [, count]) => sum + count, 0), "time")} since
-        it began
+        The coordinator has refused something{" "}
+        {plural(
+          refused.reduce((sum, [, count]) => sum + count, 0),
+          "time",
+        )}{" "}
+        since it began
       </summary>
-      <ul>{refused.map(([reason, count]) => <li key={reason}>{words(reason)}: {formatCount(count)}</li>)}</ul>
+      <ul>
+        {refused.map(([reason, count]) => (
+          <li key={reason}>
+            {words(reason)}: {formatCount(count)}
+          </li>
+        ))}
+      </ul>
     </details>
   );
 }

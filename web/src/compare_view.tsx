@@ -33,17 +33,36 @@ export function CompareView({ ids }: { ids: string[] }) {
   const loss = useMemo(() => shown.map((id, i) => comparedCurve(states[i]!, id, i + 1, "loss")), states);
   const accuracy = useMemo(() => shown.map((id, i) => comparedCurve(states[i]!, id, i + 1, "accuracy")), states);
   if (shown.length < 2)
-    return <p class="empty">Choose two or more jobs under <a href="#/jobs">Jobs</a>.</p>;
+    return (
+      <p class="empty">
+        Choose two or more jobs under <a href="#/jobs">Jobs</a>.
+      </p>
+    );
   return (
     <>
       <section class="panel">
-        <p class="crumbs"><a href="#/jobs">Jobs</a> / compare</p>
+        <p class="crumbs">
+          <a href="#/jobs">Jobs</a> / compare
+        </p>
         <h1>{shown.length} jobs compared</h1>
-        {problems.map((problem) => <p key={problem} class="problem" role="status">{problem}</p>)}
+        {problems.map((problem) => (
+          <p key={problem} class="problem" role="status">
+            {problem}
+          </p>
+        ))}
         <div class="two">
-          <Curves title="Loss (of validation, where there is one)" xLabel="epochs" curves={loss} format={formatNumber} />
-          <Curves title="Accuracy (of validation, where there is one)" xLabel="epochs" curves={accuracy}
-            format={(value) => formatShare(value)} />
+          <Curves
+            title="Loss (of validation, where there is one)"
+            xLabel="epochs"
+            curves={loss}
+            format={formatNumber}
+          />
+          <Curves
+            title="Accuracy (of validation, where there is one)"
+            xLabel="epochs"
+            curves={accuracy}
+            format={(value) => formatShare(value)}
+          />
         </div>
       </section>
       <ComparedTable ids={shown} states={states} />
@@ -64,7 +83,8 @@ function ComparedTable({ ids, states }: { ids: string[]; states: JobState[] }) {
               <td />
               {ids.map((id, index) => (
                 <th key={id} scope="col">
-                  <span class={`swatch series-${index + 1}`} /><a href={jobAddress(id)}>{id}</a>
+                  <span class={`swatch series-${index + 1}`} />
+                  <a href={jobAddress(id)}>{id}</a>
                   <span class="muted id">{jobs.find((job) => job.id === id)?.title}</span>
                 </th>
               ))}
@@ -73,14 +93,19 @@ function ComparedTable({ ids, states }: { ids: string[]; states: JobState[] }) {
           <tbody>
             <tr>
               <th scope="row">state</th>
-              {ids.map((id) => <td key={id}><StateMark state={jobs.find((job) => job.id === id)?.state ?? "unknown"} /></td>)}
+              {ids.map((id) => (
+                <td key={id}>
+                  <StateMark state={jobs.find((job) => job.id === id)?.state ?? "unknown"} />
+                </td>
+              ))}
             </tr>
             {rows.map((row) => (
               <tr key={row.label}>
                 <th scope="row">{row.label}</th>
                 {row.texts.map((text, index) => (
                   <td key={index} class={row.best === index ? "best" : ""}>
-                    {text}{row.best === index && <span class="tag good">best</span>}
+                    {text}
+                    {row.best === index && <span class="tag good">best</span>}
                   </td>
                 ))}
               </tr>

@@ -21,8 +21,11 @@ export function ConnectionBanner() {
   return (
     <div role="status" class="banner-place">
       {connection.kind === "ended" && <p class="banner">{connection.message}</p>}
-      {isServerSilent ? <ServerSilent until={connection.kind === "waiting" ? connection.until : 0} seenAtMs={seenAtMs} />
-        : problem !== null && connection.kind === "open" && <CoordinatorSilent problem={problem} seenAtMs={seenAtMs} />}
+      {isServerSilent ? (
+        <ServerSilent until={connection.kind === "waiting" ? connection.until : 0} seenAtMs={seenAtMs} />
+      ) : (
+        problem !== null && connection.kind === "open" && <CoordinatorSilent problem={problem} seenAtMs={seenAtMs} />
+      )}
     </div>
   );
 }
@@ -40,7 +43,9 @@ function ServerSilent({ until, seenAtMs }: { until: number; seenAtMs: number }) 
       <strong>The server does not answer.</strong>
       <LastSeen seenAtMs={seenAtMs} now={now} />
       <span aria-hidden="true">{left > 0 ? ` Trying again in ${left} s.` : " Trying again now."}</span>
-      <button type="button" onClick={retryNow}>Try now</button>
+      <button type="button" onClick={retryNow}>
+        Try now
+      </button>
     </p>
   );
 }

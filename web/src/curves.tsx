@@ -30,8 +30,10 @@ function colour(element: HTMLElement, name: string): string {
 }
 
 function dataOf(curves: Curve[]): uPlot.AlignedData {
-  const tables = curves.map((curve): uPlot.AlignedData =>
-    [curve.points.map(([x]) => x), curve.points.map(([, y]) => y)]);
+  const tables = curves.map((curve): uPlot.AlignedData => [
+    curve.points.map(([x]) => x),
+    curve.points.map(([, y]) => y),
+  ]);
   return tables.length === 0 ? [[]] : uPlot.join(tables);
 }
 
@@ -53,13 +55,23 @@ function axes(props: CurvesProps, element: HTMLElement): uPlot.Axis[] {
   const font = "12px system-ui, sans-serif";
   const common = { stroke, grid, ticks: grid, font, labelFont: font };
   return [
-    { ...common, label: props.xLabel, labelSize: 18, size: 32, values: (_, values) => values.map((value) => String(Number(value.toFixed(2)))) },
+    {
+      ...common,
+      label: props.xLabel,
+      labelSize: 18,
+      size: 32,
+      values: (_, values) => values.map((value) => String(Number(value.toFixed(2)))),
+    },
     { ...common, size: 66, values: (_, values) => values.map(props.format) },
   ];
 }
 
-function optionsOf(props: CurvesProps, element: HTMLElement, width: number, hover: (index: number | null) => void):
-    uPlot.Options {
+function optionsOf(
+  props: CurvesProps,
+  element: HTMLElement,
+  width: number,
+  hover: (index: number | null) => void,
+): uPlot.Options {
   return {
     width,
     height: kHeight,
@@ -74,7 +86,9 @@ function optionsOf(props: CurvesProps, element: HTMLElement, width: number, hove
 
 /** What the chart must be made anew for; everything else it takes as new data. */
 function shapeOf(curves: Curve[]): string {
-  return JSON.stringify(curves.map((curve) => [curve.label, curve.colour, curve.isDashed, curve.hasDots, curve.points.length === 1]));
+  return JSON.stringify(
+    curves.map((curve) => [curve.label, curve.colour, curve.isDashed, curve.hasDots, curve.points.length === 1]),
+  );
 }
 
 /** Curves over the same x, with a legend that says the value under the pointer, or else the last one. */
@@ -101,7 +115,12 @@ export function Curves(props: CurvesProps) {
     <figure class="curves">
       <figcaption>{props.title}</figcaption>
       <Legend {...props} x={hovered === null ? null : (plot.current?.data[0][hovered] ?? null)} />
-      <div class="plot" ref={(element) => { place.current = element; }}>
+      <div
+        class="plot"
+        ref={(element) => {
+          place.current = element;
+        }}
+      >
         {isEmpty && <p class="empty">Nothing yet.</p>}
       </div>
     </figure>
@@ -117,16 +136,22 @@ export function valueAt(points: Curve["points"], x: number | null): number | nul
 function Legend({ curves, format, x, xLabel }: CurvesProps & { x: number | null }) {
   return (
     <ul class="legend">
-      {curves.filter((curve) => curve.points.length > 0).map((curve) => {
-        const value = valueAt(curve.points, x);
-        return (
-          <li key={curve.label}>
-            <span class={`swatch series-${curve.colour}${curve.isDashed ? " dashed" : ""}`} />
-            {curve.label} <strong>{value === null ? "–" : format(value)}</strong>
-          </li>
-        );
-      })}
-      {x !== null && <li class="muted">at {formatNumber(x)} {xLabel}</li>}
+      {curves
+        .filter((curve) => curve.points.length > 0)
+        .map((curve) => {
+          const value = valueAt(curve.points, x);
+          return (
+            <li key={curve.label}>
+              <span class={`swatch series-${curve.colour}${curve.isDashed ? " dashed" : ""}`} />
+              {curve.label} <strong>{value === null ? "–" : format(value)}</strong>
+            </li>
+          );
+        })}
+      {x !== null && (
+        <li class="muted">
+          at {formatNumber(x)} {xLabel}
+        </li>
+      )}
     </ul>
   );
 }

@@ -46,9 +46,15 @@ export function Confirm({ title, question, action, perform, close }: ConfirmProp
   return (
     <Dialog title={title} close={close}>
       <p>{question}</p>
-      {problem !== null && <p class="problem" role="alert">{problem}</p>}
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
       <div class="buttons">
-        <button type="button" onClick={close} autofocus>Cancel</button>
+        <button type="button" onClick={close} autofocus>
+          Cancel
+        </button>
         <button type="button" class="danger" disabled={isBusy} onClick={confirm}>
           {isBusy ? "One moment …" : action}
         </button>

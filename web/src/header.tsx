@@ -26,14 +26,22 @@ export function Header({ session, route }: { session: Session; route: Route }) {
           <span class="address">{session.coordinator}</span> <span class="tag">{session.role}</span>
         </span>
         <ThemeSwitch />
-        {currentToken() !== "" && <button type="button" class="quiet" onClick={logOut}>Log out</button>}
+        {currentToken() !== "" && (
+          <button type="button" class="quiet" onClick={logOut}>
+            Log out
+          </button>
+        )}
       </div>
     </header>
   );
 }
 
 function Tab({ href, name, isHere }: { href: string; name: string; isHere: boolean }) {
-  return <a href={href} aria-current={isHere ? "page" : undefined}>{name}</a>;
+  return (
+    <a href={href} aria-current={isHere ? "page" : undefined}>
+      {name}
+    </a>
+  );
 }
 
 function ThemeSwitch() {

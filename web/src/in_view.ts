@@ -4,9 +4,12 @@ const watchers = new WeakMap<Element, (isInView: boolean) => void>();
 let observer: IntersectionObserver | null = null;
 
 function watch(): IntersectionObserver {
-  observer ??= new IntersectionObserver((entries) => {
-    for (const entry of entries) watchers.get(entry.target)?.(entry.isIntersecting);
-  }, { rootMargin: "300px" });
+  observer ??= new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) watchers.get(entry.target)?.(entry.isIntersecting);
+    },
+    { rootMargin: "300px" },
+  );
   return observer;
 }
 

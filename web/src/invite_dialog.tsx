@@ -5,10 +5,15 @@ import { formatMoment } from "./format.ts";
 import { qrCode } from "./qr.ts";
 
 const kTimes: [number, string][] = [
-  [600, "10 minutes"], [3600, "1 hour"], [24 * 3600, "1 day"], [7 * 24 * 3600, "7 days"],
+  [600, "10 minutes"],
+  [3600, "1 hour"],
+  [24 * 3600, "1 day"],
+  [7 * 24 * 3600, "7 days"],
 ];
 const kRoles: [string, string][] = [
-  ["node", "node: a board that works"], ["viewer", "viewer: looks"], ["client", "client: starts jobs"],
+  ["node", "node: a board that works"],
+  ["viewer", "viewer: looks"],
+  ["client", "client: starts jobs"],
   ["admin", "admin: does everything"],
 ];
 
@@ -16,8 +21,17 @@ export function InviteDialog({ coordinator, close }: { coordinator: string; clos
   const [made, setMade] = useState<{ role: string; join_string: string; expires: number } | null>(null);
   return (
     <Dialog title={made === null ? "Invite" : "Invitation"} close={close}>
-      {made === null ? <InviteForm close={close} done={setMade} />
-        : <JoinString role={made.role} text={made.join_string} expires={made.expires} coordinator={coordinator} close={close} />}
+      {made === null ? (
+        <InviteForm close={close} done={setMade} />
+      ) : (
+        <JoinString
+          role={made.role}
+          text={made.join_string}
+          expires={made.expires}
+          coordinator={coordinator}
+          close={close}
+        />
+      )}
     </Dialog>
   );
 }
@@ -43,22 +57,54 @@ function InviteForm({ close, done }: InviteFormProps) {
     <form class="plain" onSubmit={submit}>
       <label for="invite-role">Role</label>
       <select id="invite-role" value={wish.role} onChange={(event) => set({ role: event.currentTarget.value })}>
-        {kRoles.map(([role, text]) => <option key={role} value={role}>{text}</option>)}
+        {kRoles.map(([role, text]) => (
+          <option key={role} value={role}>
+            {text}
+          </option>
+        ))}
       </select>
       <label for="invite-name">Name (empty: whoever joins says it)</label>
-      <input id="invite-name" type="text" value={wish.name} autocomplete="off"
-        onInput={(event) => set({ name: event.currentTarget.value.trim() })} />
+      <input
+        id="invite-name"
+        type="text"
+        value={wish.name}
+        autocomplete="off"
+        onInput={(event) => set({ name: event.currentTarget.value.trim() })}
+      />
       <label for="invite-time">Can be used for</label>
-      <select id="invite-time" value={wish.ttl_s} onChange={(event) => set({ ttl_s: Number(event.currentTarget.value) })}>
-        {kTimes.map(([seconds, text]) => <option key={seconds} value={seconds}>{text}</option>)}
+      <select
+        id="invite-time"
+        value={wish.ttl_s}
+        onChange={(event) => set({ ttl_s: Number(event.currentTarget.value) })}
+      >
+        {kTimes.map(([seconds, text]) => (
+          <option key={seconds} value={seconds}>
+            {text}
+          </option>
+        ))}
       </select>
       <label for="invite-uses">By so many members</label>
-      <input id="invite-uses" type="number" min={1} max={10000} required value={wish.uses}
-        onInput={(event) => set({ uses: Math.trunc(Number(event.currentTarget.value)) })} />
-      {problem !== null && <p class="problem" role="alert">{problem}</p>}
+      <input
+        id="invite-uses"
+        type="number"
+        min={1}
+        max={10000}
+        required
+        value={wish.uses}
+        onInput={(event) => set({ uses: Math.trunc(Number(event.currentTarget.value)) })}
+      />
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
       <div class="buttons">
-        <button type="button" onClick={close}>Cancel</button>
-        <button type="submit" class="main">Invite</button>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button type="submit" class="main">
+          Invite
+        </button>
       </div>
     </form>
   );
@@ -88,7 +134,11 @@ function JoinString({ role, text, expires, coordinator, close }: JoinStringProps
       <Copyable label="Join string" text={text} />
       <Copyable label={role === "node" ? "On the board" : "On the new member's machine"} text={command} />
       <QrPicture text={text} />
-      <div class="buttons"><button type="button" class="main" onClick={close}>Done</button></div>
+      <div class="buttons">
+        <button type="button" class="main" onClick={close}>
+          Done
+        </button>
+      </div>
     </>
   );
 }
@@ -96,12 +146,19 @@ function JoinString({ role, text, expires, coordinator, close }: JoinStringProps
 function Copyable({ label, text }: { label: string; text: string }) {
   const [said, setSaid] = useState("Copy");
   const copy = () =>
-    navigator.clipboard.writeText(text).then(() => setSaid("Copied"), () => setSaid("Select it and copy it by hand"));
+    navigator.clipboard.writeText(text).then(
+      () => setSaid("Copied"),
+      () => setSaid("Select it and copy it by hand"),
+    );
   return (
     <div class="copyable">
       <span class="label">{label}</span>
       <code tabIndex={0}>{text}</code>
-      {navigator.clipboard !== undefined && <button type="button" onClick={copy} aria-live="polite">{said}</button>}
+      {navigator.clipboard !== undefined && (
+        <button type="button" onClick={copy} aria-live="polite">
+          {said}
+        </button>
+      )}
     </div>
   );
 }
@@ -109,8 +166,13 @@ function Copyable({ label, text }: { label: string; text: string }) {
 function QrPicture({ text }: { text: string }) {
   const code = useMemo(() => qrCode(text), [text]);
   return (
-    <svg class="qr" viewBox={`0 0 ${code.size} ${code.size}`} role="img" aria-label="The join string as a QR code"
-      shape-rendering="crispEdges">
+    <svg
+      class="qr"
+      viewBox={`0 0 ${code.size} ${code.size}`}
+      role="img"
+      aria-label="The join string as a QR code"
+      shape-rendering="crispEdges"
+    >
       <rect width={code.size} height={code.size} fill="#fff" />
       <path d={code.path} fill="#000" />
     </svg>

@@ -17,10 +17,17 @@ export function StopButton({ job }: { job: Job }) {
   };
   return (
     <>
-      <button type="button" class="danger" onClick={() => setAsking(true)}>Stop</button>
+      <button type="button" class="danger" onClick={() => setAsking(true)}>
+        Stop
+      </button>
       {isAsking && (
-        <Confirm title={`Stop ${job.id}?`} action="Stop the job" perform={stop} close={() => setAsking(false)}
-          question={`“${job.title}” ends in good order. What it has learnt so far is kept; it does not go on by itself.`} />
+        <Confirm
+          title={`Stop ${job.id}?`}
+          action="Stop the job"
+          perform={stop}
+          close={() => setAsking(false)}
+          question={`“${job.title}” ends in good order. What it has learnt so far is kept, but it does not go on.`}
+        />
       )}
     </>
   );
@@ -43,8 +50,14 @@ export function ModelButton({ job }: { job: Job }) {
   };
   return (
     <>
-      <button type="button" disabled={isBusy} onClick={download}>{isBusy ? "Loading …" : "Download the model"}</button>
-      {problem !== null && <span class="problem" role="alert">{problem}</span>}
+      <button type="button" disabled={isBusy} onClick={download}>
+        {isBusy ? "Loading …" : "Download the model"}
+      </button>
+      {problem !== null && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
     </>
   );
 }

@@ -26,8 +26,13 @@ export function lossCurves(state: JobState): Curve[] {
   return [
     { label: "now", colour: 3, points: pairs(state.points, (point) => point.loss) },
     { label: "training, by epoch", colour: 1, hasDots: true, points: epochPairs(epochs, (epoch) => epoch.loss) },
-    { label: "validation", colour: 2, hasDots: true, isDashed: true,
-      points: epochPairs(epochs, (epoch) => epoch.validation_loss) },
+    {
+      label: "validation",
+      colour: 2,
+      hasDots: true,
+      isDashed: true,
+      points: epochPairs(epochs, (epoch) => epoch.validation_loss),
+    },
   ];
 }
 
@@ -36,8 +41,13 @@ export function accuracyCurves(state: JobState): Curve[] {
   return [
     { label: "now", colour: 3, points: pairs(state.points, (point) => point.accuracy) },
     { label: "training, by epoch", colour: 1, hasDots: true, points: epochPairs(epochs, (epoch) => epoch.accuracy) },
-    { label: "validation", colour: 2, hasDots: true, isDashed: true,
-      points: epochPairs(epochs, (epoch) => epoch.validation_accuracy) },
+    {
+      label: "validation",
+      colour: 2,
+      hasDots: true,
+      isDashed: true,
+      points: epochPairs(epochs, (epoch) => epoch.validation_accuracy),
+    },
   ];
 }
 
@@ -45,7 +55,13 @@ export function accuracyCurves(state: JobState): Curve[] {
 export function comparedCurve(state: JobState, label: string, colour: number, key: "loss" | "accuracy"): Curve {
   const epochs = epochsOf(state);
   const whole = epochPairs(epochs, (epoch) => epoch[`validation_${key}`] ?? epoch[key]);
-  const points = whole.length >= 2 ? whole : mergeByX(pairs(state.points, (point) => point[key]), whole);
+  const points =
+    whole.length >= 2
+      ? whole
+      : mergeByX(
+          pairs(state.points, (point) => point[key]),
+          whole,
+        );
   return { label, colour, points, isDashed: colour % 2 === 0, hasDots: whole.length >= 2 };
 }
 
@@ -63,12 +79,21 @@ export function JobCurves({ state }: { state: JobState }) {
       <Curves title="Loss" xLabel="epochs" curves={loss} format={formatNumber} />
       <Curves title="Accuracy" xLabel="epochs" curves={accuracy} format={(value) => formatShare(value)} />
     </div>
-  ) : <SpeedCurve points={points} />;
+  ) : (
+    <SpeedCurve points={points} />
+  );
 }
 
 function SpeedCurve({ points }: { points: readonly Point[] }) {
-  const curves = useMemo(() => [{
-    label: "images a second", colour: 1, points: pairs(points, (point) => point.speed).map(([x, y]): Pair => [x * 100, y]),
-  }], [points]);
+  const curves = useMemo(
+    () => [
+      {
+        label: "images a second",
+        colour: 1,
+        points: pairs(points, (point) => point.speed).map(([x, y]): Pair => [x * 100, y]),
+      },
+    ],
+    [points],
+  );
   return <Curves title="Speed" xLabel="% of the images" curves={curves} format={formatNumber} />;
 }

@@ -23,8 +23,14 @@ export function JobEvents({ events }: { events: readonly JobEvent[] }) {
           </label>
         )}
       </div>
-      {shown.length === 0 ? <p class="empty">Nothing that is worth a line.</p> : (
-        <ol class="events">{shown.map((event, index) => <EventLine key={index} event={event} />)}</ol>
+      {shown.length === 0 ? (
+        <p class="empty">Nothing that is worth a line.</p>
+      ) : (
+        <ol class="events">
+          {shown.map((event, index) => (
+            <EventLine key={index} event={event} />
+          ))}
+        </ol>
       )}
     </section>
   );
@@ -34,7 +40,9 @@ function EventLine({ event }: { event: JobEvent }) {
   return (
     <li class={event.warning ? "warning" : ""}>
       <span class="when">{event.time_s === undefined ? "" : formatSeconds(event.time_s)}</span>
-      <span>{event.warning && <strong class="tag warn">⚠ warning</strong>} {sentenceOf(event)}</span>
+      <span>
+        {event.warning && <strong class="tag warn">⚠ warning</strong>} {sentenceOf(event)}
+      </span>
     </li>
   );
 }

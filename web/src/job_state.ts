@@ -24,7 +24,13 @@ export interface JobState {
 }
 
 export const kNoJob: JobState = {
-  progress: null, points: [], epochs: [], events: [], steps: new Map(), result: null, end: null,
+  progress: null,
+  points: [],
+  epochs: [],
+  events: [],
+  steps: new Map(),
+  result: null,
+  end: null,
 };
 
 const kMostPoints = 1200;
@@ -104,7 +110,10 @@ export function eventsOf(state: JobState): readonly JobEvent[] {
 export function meanStep(steps: readonly StepTimes[]): StepTimes {
   const mean = (key: keyof StepTimes) => steps.reduce((sum, step) => sum + step[key], 0) / Math.max(1, steps.length);
   return {
-    load_s: mean("load_s"), compute_s: mean("compute_s"), encode_s: mean("encode_s"),
-    wire_s: mean("wire_s"), wait_s: mean("wait_s"),
+    load_s: mean("load_s"),
+    compute_s: mean("compute_s"),
+    encode_s: mean("encode_s"),
+    wire_s: mean("wire_s"),
+    wait_s: mean("wait_s"),
   };
 }

@@ -34,7 +34,11 @@ function useJob(id: string): [Job | null, string | null] {
 function useKeptEvents(id: string, isNeeded: boolean): readonly JobEvent[] {
   const [events, setEvents] = useState<readonly JobEvent[]>([]);
   useEffect(() => {
-    if (isNeeded) getJobEvents(id).then((answer) => setEvents(answer.events), () => undefined);
+    if (isNeeded)
+      getJobEvents(id).then(
+        (answer) => setEvents(answer.events),
+        () => undefined,
+      );
   }, [id, isNeeded]);
   return events;
 }
@@ -47,15 +51,29 @@ export function JobView({ id, mayAct }: { id: string; mayAct: boolean }) {
   useEffect(() => followJob(id, setStreamProblem), [id]);
   const told = eventsOf(state);
   const kept = useKeptEvents(id, state.end !== null && told.length === 0);
-  if (job === null) return <p class="empty" role="status">{problem ?? "Loading …"}</p>;
+  if (job === null)
+    return (
+      <p class="empty" role="status">
+        {problem ?? "Loading …"}
+      </p>
+    );
   const steps = stepsOfJob(id, state.steps, nodes);
   return (
     <>
       <JobHead job={job} mayAct={mayAct} />
       {job.state === "failed" && <p class="problem">{job.message}</p>}
-      {streamProblem !== null && <p class="problem" role="status">{streamProblem}</p>}
+      {streamProblem !== null && (
+        <p class="problem" role="status">
+          {streamProblem}
+        </p>
+      )}
       {!hasEnded(job) && <ProgressPanel job={job} state={state} />}
-      {hasCurves(job, state) && <section class="panel"><h2 class="unseen">Curves</h2><JobCurves state={state} /></section>}
+      {hasCurves(job, state) && (
+        <section class="panel">
+          <h2 class="unseen">Curves</h2>
+          <JobCurves state={state} />
+        </section>
+      )}
       {state.result !== null && <ResultView result={state.result} />}
       {steps.length > 0 && <StepTimesView rows={steps} />}
       <JobEvents events={told.length > 0 ? told : kept} />
@@ -74,7 +92,9 @@ function JobHead({ job, mayAct }: { job: Job; mayAct: boolean }) {
   const now = new Date();
   return (
     <section class="panel head">
-      <p class="crumbs"><a href="#/jobs">Jobs</a> / {job.id}</p>
+      <p class="crumbs">
+        <a href="#/jobs">Jobs</a> / {job.id}
+      </p>
       <div class="title">
         <h1>{job.title}</h1>
         <StateMark state={job.state} />
@@ -84,29 +104,70 @@ function JobHead({ job, mayAct }: { job: Job; mayAct: boolean }) {
         </span>
       </div>
       <dl class="facts-line">
-        <div><dt>Began</dt><dd>{formatMoment(began, now)}</dd></div>
-        {ended !== null && <div><dt>Ended</dt><dd>{formatMoment(ended, now)}</dd></div>}
-        {began !== null && ended !== null && (
-          <div><dt>Took</dt><dd>{formatSeconds((ended.getTime() - began.getTime()) / 1000)}</dd></div>
+        <div>
+          <dt>Began</dt>
+          <dd>{formatMoment(began, now)}</dd>
+        </div>
+        {ended !== null && (
+          <div>
+            <dt>Ended</dt>
+            <dd>{formatMoment(ended, now)}</dd>
+          </div>
         )}
-        <div><dt>Priority</dt><dd>{job.priority}</dd></div>
-        {job.share !== undefined && <div><dt>Share of each node</dt><dd>{formatShare(job.share, 0)}</dd></div>}
-        <div><dt>Nodes</dt><dd>{nodeNames(job).join(", ") || "none yet"}</dd></div>
-        {job.starts > 1 && <div><dt>Starts</dt><dd>{job.starts}: its coordinator was restarted</dd></div>}
+        {began !== null && ended !== null && (
+          <div>
+            <dt>Took</dt>
+            <dd>{formatSeconds((ended.getTime() - began.getTime()) / 1000)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Priority</dt>
+          <dd>{job.priority}</dd>
+        </div>
+        {job.share !== undefined && (
+          <div>
+            <dt>Share of each node</dt>
+            <dd>{formatShare(job.share, 0)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Nodes</dt>
+          <dd>{nodeNames(job).join(", ") || "none yet"}</dd>
+        </div>
+        {job.starts > 1 && (
+          <div>
+            <dt>Starts</dt>
+            <dd>{job.starts}: its coordinator was restarted</dd>
+          </div>
+        )}
       </dl>
     </section>
   );
 }
 
 const kPhases: Record<string, string> = {
-  train: "Training", head: "Training the new layers", fine_tuning: "Fine-tuning", validate: "Validating",
-  test: "Testing", single: "Measuring one node",
+  train: "Training",
+  head: "Training the new layers",
+  fine_tuning: "Fine-tuning",
+  validate: "Validating",
+  test: "Testing",
+  single: "Measuring one node",
 };
 
 function ProgressPanel({ job, state }: { job: Job; state: JobState }) {
   const progress = state.progress ?? job.progress ?? null;
-  if (job.state === "waiting") return <p class="panel" role="status">The job waits for nodes.</p>;
-  if (progress === null || !(progress.total > 0)) return <p class="panel" role="status">The job begins …</p>;
+  if (job.state === "waiting")
+    return (
+      <p class="panel" role="status">
+        The job waits for nodes.
+      </p>
+    );
+  if (progress === null || !(progress.total > 0))
+    return (
+      <p class="panel" role="status">
+        The job begins …
+      </p>
+    );
   const share = progress.done / progress.total;
   return (
     <section class="panel progress">

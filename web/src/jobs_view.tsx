@@ -22,12 +22,24 @@ export function JobsView({ mayAct }: { mayAct: boolean }) {
       <div class="title">
         <h1>Jobs</h1>
         <CompareButton chosen={chosen} />
-        {mayAct && <a class="button main" href="#/new">New job</a>}
+        {mayAct && (
+          <a class="button main" href="#/new">
+            New job
+          </a>
+        )}
       </div>
-      {problem !== null && <p class="problem" role="status">{problem}</p>}
-      {jobs === null ? problem === null && <p class="empty">Loading …</p>
-        : jobs.length === 0 ? <NoJobs mayAct={mayAct} />
-        : <JobTable jobs={jobs} chosen={chosen} toggle={toggle} />}
+      {problem !== null && (
+        <p class="problem" role="status">
+          {problem}
+        </p>
+      )}
+      {jobs === null ? (
+        problem === null && <p class="empty">Loading …</p>
+      ) : jobs.length === 0 ? (
+        <NoJobs mayAct={mayAct} />
+      ) : (
+        <JobTable jobs={jobs} chosen={chosen} toggle={toggle} />
+      )}
     </section>
   );
 }
@@ -35,7 +47,14 @@ export function JobsView({ mayAct }: { mayAct: boolean }) {
 function NoJobs({ mayAct }: { mayAct: boolean }) {
   return (
     <p class="empty">
-      There was no job yet. {mayAct ? <>Start one under <a href="#/new">New job</a>.</> : "Those who may start one can do so here."}
+      There was no job yet.{" "}
+      {mayAct ? (
+        <>
+          Start one under <a href="#/new">New job</a>.
+        </>
+      ) : (
+        "Those who may start one can do so here."
+      )}
     </p>
   );
 }
@@ -43,7 +62,11 @@ function NoJobs({ mayAct }: { mayAct: boolean }) {
 function CompareButton({ chosen }: { chosen: string[] }) {
   if (chosen.length < 2) return <span class="hint">Choose two or more to compare them.</span>;
   if (chosen.length > kMostCompared) return <span class="hint">At most {kMostCompared} can be compared.</span>;
-  return <a class="button" href={compareAddress(chosen)}>Compare {chosen.length} jobs</a>;
+  return (
+    <a class="button" href={compareAddress(chosen)}>
+      Compare {chosen.length} jobs
+    </a>
+  );
 }
 
 interface JobTableProps {
@@ -58,14 +81,25 @@ function JobTable({ jobs, chosen, toggle }: JobTableProps) {
     <table class="jobs cards">
       <thead>
         <tr>
-          <th scope="col"><span class="unseen">Compare</span></th>
-          {["Job", "State", "Progress", "Began", "Took", "Nodes"].map((name) => <th key={name} scope="col">{name}</th>)}
+          <th scope="col">
+            <span class="unseen">Compare</span>
+          </th>
+          {["Job", "State", "Progress", "Began", "Took", "Nodes"].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
         </tr>
       </thead>
       <tbody>
         {jobs.map((job) => (
-          <JobRow key={job.id} job={job} progress={current.find((one) => one.id === job.id)?.progress ?? null}
-            isChosen={chosen.includes(job.id)} toggle={toggle} />
+          <JobRow
+            key={job.id}
+            job={job}
+            progress={current.find((one) => one.id === job.id)?.progress ?? null}
+            isChosen={chosen.includes(job.id)}
+            toggle={toggle}
+          />
         ))}
       </tbody>
     </table>
@@ -89,9 +123,16 @@ function JobRow({ job, progress, isChosen, toggle }: JobRowProps) {
       <td class="pick">
         <input type="checkbox" checked={isChosen} aria-label={`Compare ${job.id}`} onChange={() => toggle(job.id)} />
       </td>
-      <th scope="row"><a href={jobAddress(job.id)}>{job.title}</a><span class="muted id">{job.id}</span></th>
-      <td data-name="State"><StateMark state={job.state} /></td>
-      <td data-name="Progress"><HowFar job={job} progress={progress} /></td>
+      <th scope="row">
+        <a href={jobAddress(job.id)}>{job.title}</a>
+        <span class="muted id">{job.id}</span>
+      </th>
+      <td data-name="State">
+        <StateMark state={job.state} />
+      </td>
+      <td data-name="Progress">
+        <HowFar job={job} progress={progress} />
+      </td>
       <td data-name="Began">{formatMoment(began, new Date())}</td>
       <td data-name="Took">{seconds === null ? "–" : formatSeconds(Math.max(0, Math.round(seconds)))}</td>
       <td data-name="Nodes" title={names.join(", ")}>
@@ -111,7 +152,8 @@ function HowFar({ job, progress }: { job: Job; progress: Progress | null }) {
     <span class="stack">
       <Bar share={share} label={`Progress of ${job.id}`} />
       <span class="muted">
-        {formatShare(share, 0)}{progress.eta_s != null && `, ${formatSeconds(progress.eta_s)} left`}
+        {formatShare(share, 0)}
+        {progress.eta_s != null && `, ${formatSeconds(progress.eta_s)} left`}
       </span>
     </span>
   );

@@ -71,14 +71,19 @@ export function isOfStrategy(key: Key, strategy: string): boolean {
   return strategies.length === 0 || strategies.includes(strategy);
 }
 
-/** The key that a message of the server is about: "learning_rate: ...", or "--learning-rate". Null: none of these. */
-export function keyNamedBy(message: string, names: string[]): string | null {
+/**
+ * The key that a message of the server is about: "learning_rate: ...", "--learning-rate", or the one whose value it
+ * quotes. Null: none of these. values: what was sent.
+ */
+export function keyNamedBy(message: string, names: string[], values: Record<string, unknown> = {}): string | null {
   const first = /^\s*(?:--)?([a-z][a-z0-9_-]*)\b/.exec(message)?.[1]?.replaceAll("-", "_");
   if (first !== undefined && names.includes(first) && /^\s*(?:--)?[a-z][a-z0-9_-]*\s*[:=]/.test(message)) return first;
   for (const [, flag] of message.matchAll(/(?:--|['"`])([a-z][a-z0-9_-]*)/g)) {
     const name = flag!.replaceAll("-", "_");
     if (names.includes(name)) return name;
   }
+  const quoted = names.filter((name) => values[name] !== undefined && message.includes(`'${String(values[name])}'`));
+  if (quoted.length === 1) return quoted[0]!;
   return first !== undefined && names.includes(first) ? first : null;
 }
 

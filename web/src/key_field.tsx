@@ -20,10 +20,23 @@ export function KeyField({ about, value, problem, isTried, change }: KeyFieldPro
   return (
     <div class={isShown ? "field wrong" : "field"} onFocusOut={() => setLeft(true)}>
       <label for={id}>{words(about.name)}</label>
-      <Control about={about} value={value} id={id} described={described} isWrong={isShown}
-        set={(text) => change(about.name, text)} />
-      <p class="hint" id={`${id}-help`}>{about.help}{rangeHint(about)}</p>
-      {isShown && <p class="problem" id={`${id}-problem`} role="alert">{problem}</p>}
+      <Control
+        about={about}
+        value={value}
+        id={id}
+        described={described}
+        isWrong={isShown}
+        set={(text) => change(about.name, text)}
+      />
+      <p class="hint" id={`${id}-help`}>
+        {about.help}
+        {rangeHint(about)}
+      </p>
+      {isShown && (
+        <p class="problem" id={`${id}-problem`} role="alert">
+          {problem}
+        </p>
+      )}
     </div>
   );
 }
@@ -52,16 +65,30 @@ function Control(props: ControlProps) {
 function TextInput({ about, value, id, described, isWrong, set }: ControlProps) {
   const isNumber = about.type === "whole" || about.type === "number";
   return (
-    <input id={id} type="text" inputMode={isNumber ? "decimal" : undefined} value={value} spellcheck={false}
-      placeholder={defaultText(about)} aria-describedby={described} aria-invalid={isWrong} autocomplete="off"
-      onInput={(event) => set(event.currentTarget.value)} />
+    <input
+      id={id}
+      type="text"
+      inputMode={isNumber ? "decimal" : undefined}
+      value={value}
+      spellcheck={false}
+      placeholder={defaultText(about)}
+      aria-describedby={described}
+      aria-invalid={isWrong}
+      autocomplete="off"
+      onInput={(event) => set(event.currentTarget.value)}
+    />
   );
 }
 
 function Flag({ value, id, described, set }: ControlProps) {
   return (
-    <input id={id} type="checkbox" checked={value === "true"} aria-describedby={described}
-      onChange={(event) => set(event.currentTarget.checked ? "true" : "")} />
+    <input
+      id={id}
+      type="checkbox"
+      checked={value === "true"}
+      aria-describedby={described}
+      onChange={(event) => set(event.currentTarget.checked ? "true" : "")}
+    />
   );
 }
 
@@ -79,10 +106,19 @@ function Choice(props: ControlProps) {
   };
   return (
     <>
-      <select id={id} value={isOther ? kOther : value} aria-describedby={described} aria-invalid={isWrong}
-        onChange={(event) => choose(event.currentTarget.value)}>
+      <select
+        id={id}
+        value={isOther ? kOther : value}
+        aria-describedby={described}
+        aria-invalid={isWrong}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
         <option value="">{defaultText(about) === "" ? "(default)" : `${defaultText(about)} (default)`}</option>
-        {choices.filter((choice) => choice !== defaultText(about)).map((choice) => <option key={choice}>{choice}</option>)}
+        {choices
+          .filter((choice) => choice !== defaultText(about))
+          .map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
         {isOpen && <option value={kOther}>another …</option>}
       </select>
       {isOther && <TextInput {...props} id={`${id}-other`} />}

@@ -12,10 +12,13 @@ export function MembersView({ coordinator }: { coordinator: string }) {
   const [isInviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const refresh = () =>
-    getMembers().then((answer) => {
-      setMembers(answer.members);
-      setProblem(null);
-    }, (error: unknown) => setProblem(messageOf(error)));
+    getMembers().then(
+      (answer) => {
+        setMembers(answer.members);
+        setProblem(null);
+      },
+      (error: unknown) => setProblem(messageOf(error)),
+    );
   useEffect(() => {
     void refresh();
   }, []);
@@ -27,9 +30,15 @@ export function MembersView({ coordinator }: { coordinator: string }) {
     <section class="panel">
       <div class="title">
         <h1>Members</h1>
-        <button type="button" class="main" onClick={() => setInviting(true)}>Invite</button>
+        <button type="button" class="main" onClick={() => setInviting(true)}>
+          Invite
+        </button>
       </div>
-      {problem !== null && <p class="problem" role="status">{problem}</p>}
+      {problem !== null && (
+        <p class="problem" role="status">
+          {problem}
+        </p>
+      )}
       {members !== null && <MemberTable members={members} revoke={setLeaving} />}
       {isInviting && <InviteDialog coordinator={coordinator} close={close} />}
       {leaving !== null && <RevokeDialog member={leaving} close={() => setLeaving(null)} done={refresh} />}
@@ -54,7 +63,13 @@ function MemberTable({ members, revoke }: { members: Member[]; revoke: (member: 
   return (
     <table class="members cards">
       <thead>
-        <tr>{["Name", "Role", "State", "Since", "Until", ""].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+        <tr>
+          {["Name", "Role", "State", "Since", "Until", ""].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
       </thead>
       <tbody>
         {members.map((member) => (
@@ -67,12 +82,18 @@ function MemberTable({ members, revoke }: { members: Member[]; revoke: (member: 
             </td>
             <td data-name="Since">{moment(member.since)}</td>
             <td data-name="Until">{moment(member.expires)}</td>
-            <td>{member.state !== "revoked" && (
-              <button type="button" class="quiet" aria-label={`${verbFor(member)} ${nameOf(member)}`}
-                onClick={() => revoke(member)}>
-                {verbFor(member)}
-              </button>
-            )}</td>
+            <td>
+              {member.state !== "revoked" && member.role !== "coordinator" && (
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`${verbFor(member)} ${nameOf(member)}`}
+                  onClick={() => revoke(member)}
+                >
+                  {verbFor(member)}
+                </button>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -88,9 +109,16 @@ function RevokeDialog(props: { member: Member; close: () => void; done: () => Pr
     await props.done();
   };
   return (
-    <Confirm title={isInvitation ? "Withdraw the invitation?" : `Revoke ${member.name}?`} close={props.close}
-      action={verbFor(member)} perform={perform}
-      question={isInvitation ? "Nobody can join with its join string any more."
-        : `${member.name} is thrown out at once, and can come back only with a new invitation.`} />
+    <Confirm
+      title={isInvitation ? "Withdraw the invitation?" : `Revoke ${member.name}?`}
+      close={props.close}
+      action={verbFor(member)}
+      perform={perform}
+      question={
+        isInvitation
+          ? "Nobody can join with its join string any more."
+          : `${member.name} is thrown out at once, and can come back only with a new invitation.`
+      }
+    />
   );
 }

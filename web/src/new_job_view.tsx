@@ -13,13 +13,20 @@ export function NewJobView() {
   const [keys, setKeys] = useState<Key[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
-    getKeys(kCommand).then((answer) => setKeys(answer.keys), (error: unknown) => setProblem(messageOf(error)));
+    getKeys(kCommand).then(
+      (answer) => setKeys(answer.keys),
+      (error: unknown) => setProblem(messageOf(error)),
+    );
   }, []);
   return (
     <section class="panel form">
       <h1>New training</h1>
       <p class="hint">A field that you leave empty has the value that is written in grey in it.</p>
-      {problem !== null && <p class="problem" role="alert">{problem}</p>}
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
       {keys !== null && <JobForm keys={keys} />}
     </section>
   );
@@ -64,24 +71,35 @@ function JobForm({ keys }: { keys: Key[] }) {
     if (wrong !== undefined) return focusOn(wrong);
     setBusy(true);
     setRefused(null);
+    const wish = wishOf(shown, values);
     try {
-      location.hash = jobAddress((await startJob(kCommand, wishOf(shown, values))).id);
+      location.hash = jobAddress((await startJob(kCommand, wish)).id);
     } catch (error) {
       const message = messageOf(error);
-      const name = keyNamedBy(message, shown.map((key) => key.name));
+      const name = keyNamedBy(
+        message,
+        shown.map((key) => key.name),
+        wish,
+      );
       setRefused({ name, message });
       if (name !== null) focusOn(name);
     }
     setBusy(false);
   };
-  const problem = (name: string) => (refused?.name === name ? refused.message : problems[name] ?? "");
+  const problem = (name: string) => (refused?.name === name ? refused.message : (problems[name] ?? ""));
   return (
     <form onSubmit={submit} noValidate>
       <Fields keys={common} values={values} change={change} problem={problem} isTried={isTried} />
       <Others keys={others} values={values} change={change} problem={problem} isTried={isTried} />
-      {refused !== null && refused.name === null && <p class="problem" role="alert">{refused.message}</p>}
+      {refused !== null && refused.name === null && (
+        <p class="problem" role="alert">
+          {refused.message}
+        </p>
+      )}
       <div class="buttons">
-        <button type="submit" class="main" disabled={isBusy}>{isBusy ? "Starting …" : "Start training"}</button>
+        <button type="submit" class="main" disabled={isBusy}>
+          {isBusy ? "Starting …" : "Start training"}
+        </button>
       </div>
     </form>
   );
@@ -99,8 +117,14 @@ function Fields({ keys, values, change, problem, isTried }: FieldsProps) {
   return (
     <div class="fields">
       {keys.map((key) => (
-        <KeyField key={key.name} about={key} value={values[key.name] ?? ""} problem={problem(key.name)} isTried={isTried}
-          change={change} />
+        <KeyField
+          key={key.name}
+          about={key}
+          value={values[key.name] ?? ""}
+          problem={problem(key.name)}
+          isTried={isTried}
+          change={change}
+        />
       ))}
     </div>
   );
@@ -110,13 +134,19 @@ function Fields({ keys, values, change, problem, isTried }: FieldsProps) {
 function Others(props: FieldsProps) {
   const [wanted, setWanted] = useState("");
   const text = wanted.trim().toLowerCase().replaceAll(" ", "_");
-  const found = props.keys.filter((key) =>
-    key.name.includes(text) || key.help.toLowerCase().includes(wanted.trim().toLowerCase()));
+  const found = props.keys.filter(
+    (key) => key.name.includes(text) || key.help.toLowerCase().includes(wanted.trim().toLowerCase()),
+  );
   return (
     <details class="others">
       <summary>More settings ({props.keys.length})</summary>
-      <input type="search" placeholder="Find a setting" aria-label="Find a setting" value={wanted}
-        onInput={(event) => setWanted(event.currentTarget.value)} />
+      <input
+        type="search"
+        placeholder="Find a setting"
+        aria-label="Find a setting"
+        value={wanted}
+        onInput={(event) => setWanted(event.currentTarget.value)}
+      />
       {groupKeys(found).map(([group, keys]) => (
         <fieldset key={group}>
           <legend>{group}</legend>

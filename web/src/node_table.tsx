@@ -30,7 +30,8 @@ const kFilterFrom = 12; // nodes; a list that fits a screen needs no filter
 
 function sorted(nodes: ClusterNode[], column: Column, isReversed: boolean): ClusterNode[] {
   const compare = (one: ClusterNode, other: ClusterNode) => {
-    const a = column.value(one), b = column.value(other);
+    const a = column.value(one),
+      b = column.value(other);
     const order = typeof a === "number" && typeof b === "number" ? b - a : compareNames(String(a), String(b));
     return order || compareNames(one.name, other.name);
   };
@@ -52,25 +53,40 @@ interface NodeTableProps {
 export function NodeTable({ cluster, history, marked }: NodeTableProps) {
   const [sort, setSort] = useState({ column: 0, isReversed: false });
   const [filter, setFilter] = useState("");
-  const shown = sorted(cluster.nodes.filter((node) => matches(node, filter)), kColumns[sort.column]!, sort.isReversed);
-  const choose = (column: number) =>
-    setSort({ column, isReversed: sort.column === column ? !sort.isReversed : false });
+  const shown = sorted(
+    cluster.nodes.filter((node) => matches(node, filter)),
+    kColumns[sort.column]!,
+    sort.isReversed,
+  );
+  const choose = (column: number) => setSort({ column, isReversed: sort.column === column ? !sort.isReversed : false });
   return (
     <section class="panel">
       <div class="title">
         <h2>Nodes</h2>
         {cluster.nodes.length >= kFilterFrom && (
-          <input type="search" placeholder="Name, state, label or job" aria-label="Show only nodes with" value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)} />
+          <input
+            type="search"
+            placeholder="Name, state, label or job"
+            aria-label="Show only nodes with"
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
         )}
       </div>
       <div class="wide-table">
         <table class="nodes cards">
-          <thead><Headings sort={sort} choose={choose} /></thead>
+          <thead>
+            <Headings sort={sort} choose={choose} />
+          </thead>
           <tbody>
             {shown.map((node) => (
-              <NodeRow key={node.name} node={node} history={history.get(node.name)} isMarked={node.name === marked}
-                isStraggler={node.name === cluster.straggler} />
+              <NodeRow
+                key={node.name}
+                node={node}
+                history={history.get(node.name)}
+                isMarked={node.name === marked}
+                isStraggler={node.name === cluster.straggler}
+              />
             ))}
           </tbody>
         </table>
@@ -90,7 +106,10 @@ function Headings(props: { sort: { column: number; isReversed: boolean }; choose
         return (
           <th key={column.name} scope="col" aria-sort={isChosen ? (isRising ? "ascending" : "descending") : undefined}>
             <button type="button" class="sort" onClick={() => props.choose(index)}>
-              {column.name}<span class="arrow" aria-hidden="true">{isChosen ? (isRising ? "↑" : "↓") : ""}</span>
+              {column.name}
+              <span class="arrow" aria-hidden="true">
+                {isChosen ? (isRising ? "↑" : "↓") : ""}
+              </span>
             </button>
           </th>
         );
@@ -141,17 +160,43 @@ class NodeRow extends Component<NodeRowProps> {
       <tr ref={this.row} id={`node-${node.name}`} class={`${isHere ? "" : "gone"} ${isMarked ? "marked" : ""}`}>
         <th scope="row">
           {node.name}
-          {isStraggler && <span class="tag warn" title="It loads and computes longest on a step">▲ slowest</span>}
-          <span class="labels">{(node.labels ?? []).map((label) => <span key={label} class="tag">{label}</span>)}</span>
+          {isStraggler && (
+            <span class="tag warn" title="It loads and computes longest on a step">
+              ▲ slowest
+            </span>
+          )}
+          <span class="labels">
+            {(node.labels ?? []).map((label) => (
+              <span key={label} class="tag">
+                {label}
+              </span>
+            ))}
+          </span>
         </th>
-        <td data-name="State"><StateMark state={node.state} /></td>
-        <td data-name="CPU"><Cpu node={node} history={history} /></td>
-        <td data-name="Memory"><Memory node={node} /></td>
-        <td data-name="Heat"><Heat celsius={node.temperature_c} /></td>
-        <td data-name="Network"><Network node={node} history={history} /></td>
-        <td data-name="Step"><Step node={node} /></td>
-        <td data-name="Roles"><Roles node={node} /></td>
-        <td data-name="Heartbeat">{formatSeconds(node.heartbeat_age_s)} ago</td>
+        <td data-name="State">
+          <StateMark state={node.state} />
+        </td>
+        <td data-name="CPU">
+          <Cpu node={node} history={history} />
+        </td>
+        <td data-name="Memory">
+          <Memory node={node} />
+        </td>
+        <td data-name="Heat">
+          <Heat celsius={node.temperature_c} />
+        </td>
+        <td data-name="Network">
+          <Network node={node} history={history} />
+        </td>
+        <td data-name="Step">
+          <Step node={node} />
+        </td>
+        <td data-name="Roles">
+          <Roles node={node} />
+        </td>
+        <td data-name="Heartbeat" title="since the last one came">
+          {formatSeconds(node.heartbeat_age_s)}
+        </td>
       </tr>
     );
   }
@@ -161,7 +206,9 @@ function Cpu({ node, history }: { node: ClusterNode; history: NodeHistory | unde
   return (
     <div class="pair">
       {node.core_percent?.length > 0 && <CoreBars percents={node.core_percent} />}
-      <span class="number" title="Mangrove's own share, of one core">{node.cpu_percent.toFixed(0)} %</span>
+      <span class="number" title="Mangrove's own share, of one core">
+        {node.cpu_percent.toFixed(0)} %
+      </span>
       <Sparkline values={history?.cpu ?? []} least={100} label="CPU of the last two minutes" />
     </div>
   );
@@ -171,7 +218,9 @@ function Memory({ node }: { node: ClusterNode }) {
   const share = node.memory_bytes > 0 ? node.rss_bytes / node.memory_bytes : 0;
   return (
     <div class="stack">
-      <span>{formatBytes(node.rss_bytes)} <span class="muted">of {formatBytes(node.memory_bytes)}</span></span>
+      <span>
+        {formatBytes(node.rss_bytes)} <span class="muted">of {formatBytes(node.memory_bytes)}</span>
+      </span>
       <Bar share={share} label={`Memory: ${formatShare(share, 0)}`} kind={share > 0.9 ? "bad" : ""} />
     </div>
   );
@@ -181,7 +230,12 @@ const kHot = 80; // °C; many boards slow down from there on
 
 function Heat({ celsius }: { celsius: number | undefined }) {
   if (celsius === undefined) return <span class="muted">–</span>;
-  return <span class={celsius >= kHot ? "bad" : ""}>{celsius >= kHot ? "⚠ " : ""}{celsius.toFixed(0)} °C</span>;
+  return (
+    <span class={celsius >= kHot ? "bad" : ""}>
+      {celsius >= kHot ? "⚠ " : ""}
+      {celsius.toFixed(0)} °C
+    </span>
+  );
 }
 
 function Network({ node, history }: { node: ClusterNode; history: NodeHistory | undefined }) {
@@ -213,7 +267,12 @@ function Roles({ node }: { node: ClusterNode }) {
   return (
     <span class="stack">
       {node.roles.map((role) => (
-        <span key={`${role.job} ${role.role}`}>{role.role} <a href={jobAddress(role.job)}>{role.job}</a></span>
+        <span key={`${role.job} ${role.role}`} class="stack">
+          {role.role}
+          <a class="id" href={jobAddress(role.job)}>
+            {role.job}
+          </a>
+        </span>
       ))}
     </span>
   );

@@ -1,6 +1,6 @@
 import { kHistorySeconds } from "./cluster_state.ts";
 
-const kWidth = 90;
+const kWidth = 70;
 const kHeight = 22;
 
 /** Lines from the oldest value to the newest, which lies at the right edge; broken where values are missing. */
@@ -31,8 +31,14 @@ interface SparklineProps {
 export function Sparkline({ values, least, label }: SparklineProps) {
   const top = values.reduce((most, value) => (value > most ? value : most), least);
   return (
-    <svg class="spark" width={kWidth} height={kHeight} viewBox={`0 0 ${kWidth} ${kHeight}`} role="img"
-      aria-label={label}>
+    <svg
+      class="spark"
+      width={kWidth}
+      height={kHeight}
+      viewBox={`0 0 ${kWidth} ${kHeight}`}
+      role="img"
+      aria-label={label}
+    >
       <path d={sparkPath(values, top, kWidth, kHeight)} />
     </svg>
   );

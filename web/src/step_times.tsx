@@ -25,7 +25,11 @@ export interface NodeSteps {
 }
 
 /** Of the nodes of a job: what its stream says of their steps, or else what the cluster's does. */
-export function stepsOfJob(id: string, told: ReadonlyMap<string, readonly TimedStep[]>, nodes: ClusterNode[]): NodeSteps[] {
+export function stepsOfJob(
+  id: string,
+  told: ReadonlyMap<string, readonly TimedStep[]>,
+  nodes: ClusterNode[],
+): NodeSteps[] {
   const rows = [...told].map(([name, steps]) => ({ name, mean: meanStep(steps.slice(-kLastSteps)), last: steps }));
   const others = nodes.filter((node) => !told.has(node.name) && node.roles.some((role) => role.job === id));
   for (const { name, steps } of others)
@@ -42,16 +46,25 @@ export function StepTimesView({ rows }: { rows: NodeSteps[] }) {
       <h2>Where the time of a step goes</h2>
       <ul class="legend">
         {kPhases.map((phase) => (
-          <li key={phase.key}><span class={`block ${phase.name}`} />{phase.name}: {phase.help}</li>
+          <li key={phase.key}>
+            <span class={`block ${phase.name}`} />
+            {phase.name}: {phase.help}
+          </li>
         ))}
       </ul>
       <table class="steps">
         <thead class="unseen">
-          <tr><th scope="col">Node</th><th scope="col">Mean of the last steps</th><th scope="col">Time</th>
-            <th scope="col">The last steps</th></tr>
+          <tr>
+            <th scope="col">Node</th>
+            <th scope="col">Mean of the last steps</th>
+            <th scope="col">Time</th>
+            <th scope="col">The last steps</th>
+          </tr>
         </thead>
         <tbody>
-          {rows.map((row) => <StepRow key={row.name} row={row} longest={longest} longestStep={longestStep} />)}
+          {rows.map((row) => (
+            <StepRow key={row.name} row={row} longest={longest} longestStep={longestStep} />
+          ))}
         </tbody>
       </table>
     </section>
@@ -66,13 +79,18 @@ function StepRow({ row, longest, longestStep }: { row: NodeSteps; longest: numbe
       <td class="wide">
         <div class="phases" role="img" aria-label={text} title={text}>
           {kPhases.map((phase) => (
-            <span key={phase.key} class={`block ${phase.name}`}
-              style={{ width: `${(row.mean[phase.key] / longest * 100).toFixed(2)}%` }} />
+            <span
+              key={phase.key}
+              class={`block ${phase.name}`}
+              style={{ width: `${((row.mean[phase.key] / longest) * 100).toFixed(2)}%` }}
+            />
           ))}
         </div>
       </td>
       <td class="number">{formatSeconds(sum(row.mean))}</td>
-      <td><Strip steps={row.last.slice(-kStripSteps)} longest={longestStep} /></td>
+      <td>
+        <Strip steps={row.last.slice(-kStripSteps)} longest={longestStep} />
+      </td>
     </tr>
   );
 }
@@ -81,8 +99,13 @@ function StepRow({ row, longest, longestStep }: { row: NodeSteps; longest: numbe
 function Strip({ steps, longest }: { steps: readonly TimedStep[]; longest: number }) {
   if (steps.length === 0) return null;
   return (
-    <svg class="strip" width={kStripSteps * kStrip.column} height={kStrip.height} role="img"
-      aria-label={`The last ${steps.length} steps, the longest ${formatSeconds(Math.max(...steps.map(sum)))}`}>
+    <svg
+      class="strip"
+      width={kStripSteps * kStrip.column}
+      height={kStrip.height}
+      role="img"
+      aria-label={`The last ${steps.length} steps, the longest ${formatSeconds(Math.max(...steps.map(sum)))}`}
+    >
       {steps.map((step, index) => (
         <StripColumn key={step.step} step={step} x={index * kStrip.column} scale={kStrip.height / longest} />
       ))}

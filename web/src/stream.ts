@@ -25,7 +25,10 @@ export class Stream {
   private abort = new AbortController();
   private wake: () => void = () => undefined;
 
-  constructor(private readonly path: string, private readonly listener: StreamListener) {
+  constructor(
+    private readonly path: string,
+    private readonly listener: StreamListener,
+  ) {
     void this.run();
   }
 

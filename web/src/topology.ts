@@ -77,7 +77,12 @@ export function layOut(nodes: ClusterNode[], width: number): Picture {
     members.forEach((node, index) => {
       const column = index % columns;
       if (column === 0 && index > 0) y += size.drop + size.height;
-      const box = { x: kLeft + column * (cardWidth + size.gap), y: y + size.drop, width: cardWidth, height: size.height };
+      const box = {
+        x: kLeft + column * (cardWidth + size.gap),
+        y: y + size.drop,
+        width: cardWidth,
+        height: size.height,
+      };
       if (column === 0) group.buses.push({ y: y + size.drop / 2, x2: 0 });
       const bus = group.buses.at(-1)!;
       bus.x2 = box.x + cardWidth / 2;

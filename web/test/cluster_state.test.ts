@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clusterSeen, coordinatorSilent, kHistorySeconds, kNoCluster, labelOf, summarise } from "../src/cluster_state.ts";
+import {
+  clusterSeen,
+  coordinatorSilent,
+  kHistorySeconds,
+  kNoCluster,
+  labelOf,
+  summarise,
+} from "../src/cluster_state.ts";
 import type { Cluster, ClusterNode } from "../src/types.ts";
 import { nodesAt } from "./mock_data.ts";
 

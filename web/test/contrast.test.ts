@@ -34,7 +34,10 @@ function check(texts: string[], grounds: string[], least: number): void {
         const [a, b] = [colours.get(text), colours.get(ground)];
         assert.ok(a !== undefined && b !== undefined, `${text} or ${ground} is no colour`);
         const found = contrast(a[mode]!, b[mode]!);
-        assert.ok(found >= least, `${text} on ${ground}, ${mode === 0 ? "light" : "dark"}: ${found.toFixed(2)}, expected ${least}`);
+        assert.ok(
+          found >= least,
+          `${text} on ${ground}, ${mode === 0 ? "light" : "dark"}: ${found.toFixed(2)}, expected ${least}`,
+        );
       }
 }
 

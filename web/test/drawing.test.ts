@@ -9,7 +9,8 @@ import { makeJob } from "./mock_jobs.ts";
 test("a QR code has a quiet zone and its three corners", () => {
   const code = qrCode("MG1 a join string");
   assert.ok(code.size >= 21 + 8);
-  for (const corner of ["M4 4h", `M${code.size - 5} 4h`, `M4 ${code.size - 5}h`]) assert.ok(code.path.includes(corner), corner);
+  for (const corner of ["M4 4h", `M${code.size - 5} 4h`, `M4 ${code.size - 5}h`])
+    assert.ok(code.path.includes(corner), corner);
   const numbers = [...code.path.matchAll(/M(\d+) (\d+)/g)].flatMap(([, x, y]) => [Number(x), Number(y)]);
   assert.ok(Math.min(...numbers) === 4 && Math.max(...numbers) === code.size - 5);
 });
@@ -28,7 +29,10 @@ test("a small chart ends at the right edge, and is broken at gaps", () => {
 });
 
 test("attempts come ever later, up to a bound, and spread by chance", () => {
-  assert.deepEqual([1, 2, 3].map((failures) => backoffMs(failures, 0)), [500, 1000, 2000]);
+  assert.deepEqual(
+    [1, 2, 3].map((failures) => backoffMs(failures, 0)),
+    [500, 1000, 2000],
+  );
   assert.equal(backoffMs(100, 0), 15_000);
   assert.equal(backoffMs(1, 1), 375);
 });

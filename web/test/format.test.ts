@@ -1,14 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  compareNames, formatAgo, formatBytes, formatMoment, formatNumber, formatRate, formatSeconds, formatShare, formatSpeed,
-  parseUtc, plural,
+  compareNames,
+  formatAgo,
+  formatBytes,
+  formatMoment,
+  formatNumber,
+  formatRate,
+  formatSeconds,
+  formatShare,
+  formatSpeed,
+  parseUtc,
+  plural,
 } from "../src/format.ts";
 
 test("numbers have three digits that count", () => {
   const cases: [number, string][] = [
-    [0, "0"], [15340, "15,340"], [1234.5, "1,235"], [123.4, "123"], [12.34, "12.3"], [1.234, "1.23"], [0.01234, "0.0123"],
-    [0.9999, "1.00"], [9.999, "10.0"], [99.97, "100"], [0.00001234, "1.2e-5"], [-0.5, "-0.5"],
+    [0, "0"],
+    [15340, "15,340"],
+    [1234.5, "1,235"],
+    [123.4, "123"],
+    [12.34, "12.3"],
+    [1.234, "1.23"],
+    [0.01234, "0.0123"],
+    [0.9999, "1.00"],
+    [9.999, "10.0"],
+    [99.97, "100"],
+    [0.00001234, "1.2e-5"],
+    [-0.5, "-0.5"],
   ];
   for (const [value, text] of cases) assert.equal(formatNumber(value), text);
 });
@@ -21,7 +40,13 @@ test("what is no number is a dash", () => {
 
 test("sizes and rates have units of 1,000", () => {
   const cases: [number, string][] = [
-    [0, "0 B"], [999, "999 B"], [1000, "1.0 kB"], [88_199_168, "88.2 MB"], [999_600, "1.0 MB"], [4e9, "4.0 GB"], [123e9, "123 GB"],
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.0 kB"],
+    [88_199_168, "88.2 MB"],
+    [999_600, "1.0 MB"],
+    [4e9, "4.0 GB"],
+    [123e9, "123 GB"],
   ];
   for (const [bytes, text] of cases) assert.equal(formatBytes(bytes), text);
   assert.equal(formatRate(3.2e6), "3.2 MB/s");
@@ -29,8 +54,19 @@ test("sizes and rates have units of 1,000", () => {
 
 test("times go from microseconds to days", () => {
   const cases: [number, string][] = [
-    [0, "0 s"], [0.0000123, "12 µs"], [0.0012, "1.2 ms"], [0.012, "12 ms"], [0.9996, "1.0 s"], [1.311, "1.3 s"], [9.96, "10 s"],
-    [59.6, "1 min"], [125, "2 min 5 s"], [3600, "1 h"], [12_000, "3 h 20 min"], [86_400, "1 day"], [187_200, "2 days 4 h"],
+    [0, "0 s"],
+    [0.0000123, "12 µs"],
+    [0.0012, "1.2 ms"],
+    [0.012, "12 ms"],
+    [0.9996, "1.0 s"],
+    [1.311, "1.3 s"],
+    [9.96, "10 s"],
+    [59.6, "1 min"],
+    [125, "2 min 5 s"],
+    [3600, "1 h"],
+    [12_000, "3 h 20 min"],
+    [86_400, "1 day"],
+    [187_200, "2 days 4 h"],
     [-2, "-2.0 s"],
   ];
   for (const [seconds, text] of cases) assert.equal(formatSeconds(seconds), text);

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { epochsOf, eventsOf, jobTold, kNoJob, meanStep, type Point, pointOf, streamBegins, withPoint, withProgress } from "../src/job_state.ts";
+import {
+  epochsOf,
+  eventsOf,
+  jobTold,
+  kNoJob,
+  meanStep,
+  type Point,
+  pointOf,
+  streamBegins,
+  withPoint,
+  withProgress,
+} from "../src/job_state.ts";
 import type { JobState } from "../src/job_state.ts";
 import { makeJob, progressAt, toldAtEnd, toldBetween } from "./mock_jobs.ts";
 
@@ -14,7 +25,10 @@ test("a job is told from its beginning to its end", () => {
   let state = kNoJob;
   for (const [event, data] of [...toldBetween(kJob, 0, 0.9), ...toldBetween(kJob, 0.9, 1), ...toldAtEnd(kJob)])
     state = tell(state, event, data);
-  assert.deepEqual(state.epochs.map((epoch) => epoch.epoch), [1, 2, 3, 4]);
+  assert.deepEqual(
+    state.epochs.map((epoch) => epoch.epoch),
+    [1, 2, 3, 4],
+  );
   assert.ok(state.events.some((event) => event.warning));
   assert.equal(state.steps.size, 6);
   assert.equal(state.result?.["model"], "lenet");
@@ -33,15 +47,22 @@ test("a stream that begins again tells all but the points of curves anew", () =>
 test("progress of validation and of nothing makes no point", () => {
   assert.equal(pointOf({ phase: "validate", done: 5, total: 10, epochs: 2 }), null);
   assert.equal(pointOf({ phase: "train", done: 0, total: 0, epochs: 2 }), null);
-  assert.deepEqual(pointOf({ phase: "train", done: 5, total: 10, epochs: 4, loss: 1 }),
-    { x: 2, loss: 1, accuracy: undefined, speed: undefined });
+  assert.deepEqual(pointOf({ phase: "train", done: 5, total: 10, epochs: 4, loss: 1 }), {
+    x: 2,
+    loss: 1,
+    accuracy: undefined,
+    speed: undefined,
+  });
   assert.equal(pointOf({ phase: "pipeline", done: 5, total: 10, images_per_s: 7 })?.speed, 7);
 });
 
 test("a run that goes back to a checkpoint overwrites what came after it", () => {
   let points: readonly Point[] = [];
   for (const x of [0.1, 0.2, 0.2, 0.3, 0.15]) points = withPoint(points, { x });
-  assert.deepEqual(points.map((point) => point.x), [0.1, 0.15]);
+  assert.deepEqual(
+    points.map((point) => point.x),
+    [0.1, 0.15],
+  );
 });
 
 test("a long curve is thinned, and keeps its order and its end", () => {

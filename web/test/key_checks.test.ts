@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupKeys, isOfStrategy, keyNamedBy, problemOf, rangeOf, rangeText, splitKeys, valueOf } from "../src/key_checks.ts";
+import {
+  groupKeys,
+  isOfStrategy,
+  keyNamedBy,
+  problemOf,
+  rangeOf,
+  rangeText,
+  splitKeys,
+  valueOf,
+} from "../src/key_checks.ts";
 import type { Key } from "../src/types.ts";
 import { kKeys } from "./mock_data.ts";
 
@@ -45,15 +54,26 @@ test("the key that a message names is found", () => {
   assert.equal(keyNamedBy("--learning-rate: 7 is not in range", names), "learning_rate");
   assert.equal(keyNamedBy("the key 'batch' belongs to other strategies", names), "batch");
   assert.equal(keyNamedBy("batch must be at least 1", names), "batch");
-  assert.equal(keyNamedBy("no node has joined", names), null);
+  assert.equal(keyNamedBy("key 'batch': '0' is not a whole number", names, { model: "0" }), "batch");
+  assert.equal(
+    keyNamedBy("no model is called 'lenot'; did you mean 'lenet'?", names, { model: "lenot", batch: 2 }),
+    "model",
+  );
+  assert.equal(keyNamedBy("no node has joined", names, { model: "lenet" }), null);
 });
 
 test("common keys come first, and keys of other strategies not at all", () => {
   const [common, others] = splitKeys(kKeys);
-  assert.deepEqual(common.slice(0, 4).map((one) => one.name), ["model", "data", "epochs", "batch"]);
+  assert.deepEqual(
+    common.slice(0, 4).map((one) => one.name),
+    ["model", "data", "epochs", "batch"],
+  );
   assert.equal(common.length + others.length, kKeys.length);
   const stages = kKeys.find((one) => one.name === "stages")!;
   assert.equal(isOfStrategy(stages, "parameter_server"), false);
   assert.equal(isOfStrategy(stages, "gpipe"), true);
-  assert.deepEqual(groupKeys(kKeys).map(([group]) => group), ["Model", "Data", "Cluster", "Strategy", "Learning", "Output"]);
+  assert.deepEqual(
+    groupKeys(kKeys).map(([group]) => group),
+    ["Model", "Data", "Cluster", "Strategy", "Learning", "Output"],
+  );
 });

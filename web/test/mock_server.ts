@@ -11,7 +11,9 @@ import { kBoardNames, makeJob, type MockJob, progressAt, shareDone, toldAtEnd, t
 import type { Cluster, ClusterNode, Job, Member } from "../src/types.ts";
 
 const kTypes: Record<string, string> = {
-  ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
 };
 const kPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
@@ -26,7 +28,11 @@ export interface MockOptions {
 }
 
 class HttpError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string) {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -76,7 +82,11 @@ export class MockServer {
       const state = this.states.get(node.name);
       if (state === undefined) return node;
       const isGone = state === "lost" || state === "left";
-      return { ...node, state, ...(isGone ? { roles: [], sent_per_s: 0, received_per_s: 0, heartbeat_age_s: 12.3 } : {}) };
+      return {
+        ...node,
+        state,
+        ...(isGone ? { roles: [], sent_per_s: 0, received_per_s: 0, heartbeat_age_s: 12.3 } : {}),
+      };
     });
   }
 
@@ -88,8 +98,13 @@ export class MockServer {
       straggler: current.some((one) => one.job.state === "running") && this.options.nodes <= 6 ? "reed" : null,
       refused: { bad_join_string: 3 },
       jobs: current.map((one) => ({
-        id: one.job.id, kind: "train", strategy: "parameter_server", state: one.job.state, priority: one.job.priority,
-        share: 1, progress: one.job.state === "running" ? progressAt(one, shareDone(one, Date.now())) : null,
+        id: one.job.id,
+        kind: "train",
+        strategy: "parameter_server",
+        state: one.job.state,
+        priority: one.job.priority,
+        share: 1,
+        progress: one.job.state === "running" ? progressAt(one, shareDone(one, Date.now())) : null,
       })),
     };
   }
@@ -133,7 +148,10 @@ export class MockServer {
     if (call === "GET keys/train") return [200, { command: "train", keys: kKeys }];
     if (call === "GET members") return [200, { members: this.members }];
     if (call === "POST invitations")
-      return [201, { join_string: `MG1${"4f2c9a".repeat(8)}:192.168.1.10:7070:i9.k3yw0rds`, expires: Date.now() / 1000 + 3600 }];
+      return [
+        201,
+        { join_string: `MG1${"4f2c9a".repeat(8)}:192.168.1.10:7070:i9.k3yw0rds`, expires: Date.now() / 1000 + 3600 },
+      ];
     const [, verb, kind, id, rest] = /^(\w+) (\w+)\/([^/]+)(?:\/(\w+))?$/.exec(call) ?? [];
     if (verb === "GET" && kind === "jobs") return [200, this.describe(this.find(id!), rest)];
     if (verb === "POST" && kind === "jobs" && rest === "stop") return [200, this.stopJob(this.find(id!))];
@@ -155,9 +173,11 @@ export class MockServer {
   }
 
   private startJob(body: { keys?: Record<string, unknown> }): { id: string } {
-    if (this.options.role === "viewer") throw new HttpError(403, "permission_denied", "a viewer may not do this; a client may");
+    if (this.options.role === "viewer")
+      throw new HttpError(403, "permission_denied", "a viewer may not do this; a client may");
     const keys = body.keys ?? {};
-    if (keys["model"] === "lenot") throw new HttpError(400, "invalid_argument", "model: there is no network 'lenot'; did you mean 'lenet'?");
+    if (keys["model"] === "lenot")
+      throw new HttpError(400, "invalid_argument", "no model is called 'lenot'; did you mean 'lenet'?");
     this.jobCount += 1;
     const more = { data: String(keys["data"] ?? "mnist"), epochs: Number(keys["epochs"] ?? 1) };
     const one = makeJob(`job-7721-${this.jobCount + 20}`, "running", Date.now(), this.options.jobSeconds, more);
@@ -171,14 +191,18 @@ export class MockServer {
 
   private revoke(name: string): object {
     this.members = this.members.map((member) =>
-      (member.name === name || (member.invitation !== "" && member.invitation === name) ? { ...member, state: "revoked" } : member));
+      member.name === name || (member.invitation !== "" && member.invitation === name)
+        ? { ...member, state: "revoked" }
+        : member,
+    );
     return {};
   }
 
   private streamCluster(response: ServerResponse): void {
     const send = () => {
       this.advance();
-      if (this.isCoordinatorSilent) sendEvent(response, "problem", { message: "192.168.1.10:7070 refuses the connection" });
+      if (this.isCoordinatorSilent)
+        sendEvent(response, "problem", { message: "192.168.1.10:7070 refuses the connection" });
       else sendEvent(response, "cluster", this.cluster());
     };
     beginStream(response, send, 1000);
@@ -200,13 +224,15 @@ export class MockServer {
   }
 
   private sendModel(one: MockJob, response: ServerResponse): void {
-    if (one.job.state !== "done") throw new HttpError(404, "not_found", `the coordinator has no model of job ${one.job.id}`);
+    if (one.job.state !== "done")
+      throw new HttpError(404, "not_found", `the coordinator has no model of job ${one.job.id}`);
     response.writeHead(200, { "Content-Type": "application/octet-stream" }).end(Buffer.from("an ONNX file"));
   }
 
   private async sendFile(path: string, response: ServerResponse): Promise<void> {
     const name = path === "/" ? "index.html" : path.slice(1);
-    if (!/^[\w.]+$/.test(name) || kTypes[extname(name)] === undefined) throw new HttpError(404, "not_found", "the page has no such file");
+    if (!/^[\w.]+$/.test(name) || kTypes[extname(name)] === undefined)
+      throw new HttpError(404, "not_found", "the page has no such file");
     const bytes = await readFile(join(this.options.dist, name));
     response.writeHead(200, { "Content-Type": kTypes[extname(name)], "Content-Security-Policy": kPolicy }).end(bytes);
   }
@@ -250,12 +276,21 @@ export function addSomeJobs(server: MockServer): void {
 
 /** For a person at the command line. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: {
-    nodes: { type: "string", default: "6" }, port: { type: "string", default: "7080" }, token: { type: "string", default: "mock" },
-    dist: { type: "string", default: "dist" },
-  } });
+  const { values } = parseArgs({
+    options: {
+      nodes: { type: "string", default: "6" },
+      port: { type: "string", default: "7080" },
+      token: { type: "string", default: "mock" },
+      dist: { type: "string", default: "dist" },
+    },
+  });
   const server = new MockServer({
-    dist: values.dist, nodes: Number(values.nodes), role: "admin", token: values.token, port: Number(values.port), jobSeconds: 60,
+    dist: values.dist,
+    nodes: Number(values.nodes),
+    role: "admin",
+    token: values.token,
+    port: Number(values.port),
+    jobSeconds: 60,
   });
   addSomeJobs(server);
   console.log(await server.start());

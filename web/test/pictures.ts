@@ -42,7 +42,8 @@ async function invite(page: Page): Promise<void> {
 
 async function take(browser: Browser, address: string, shot: Shot, folder: string): Promise<void> {
   const { page } = await openPage(browser, `${address.split("#")[0]}${shot.hash}&token=mock`, {
-    viewport: { width: shot.width ?? 1200, height: shot.height ?? 900 }, colorScheme: shot.scheme,
+    viewport: { width: shot.width ?? 1200, height: shot.height ?? 900 },
+    colorScheme: shot.scheme,
     deviceScaleFactor: shot.width === undefined ? 1 : 2,
   });
   await page.locator("main#content").waitFor();
@@ -60,12 +61,17 @@ async function take(browser: Browser, address: string, shot: Shot, folder: strin
 const folder = process.argv[2] ?? "pictures";
 await mkdir(folder, { recursive: true });
 const server = new MockServer({
-  dist: process.env["DIST"] ?? "dist", nodes: Number(process.env["NODES"] ?? 6), role: "admin", token: "mock", port: 0,
+  dist: process.env["DIST"] ?? "dist",
+  nodes: Number(process.env["NODES"] ?? 6),
+  role: "admin",
+  token: "mock",
+  port: 0,
   jobSeconds: 60,
 });
 addSomeJobs(server);
 const address = await server.start();
 const browser = await launch();
-for (const shot of kShots) if (shot.name.includes(process.env["ONLY"] ?? "")) await take(browser, address, shot, folder);
+for (const shot of kShots)
+  if (shot.name.includes(process.env["ONLY"] ?? "")) await take(browser, address, shot, folder);
 await browser.close();
 await server.stop();

@@ -7,7 +7,10 @@ const kResult = resultOf("lenet", "mnist", 5, 0, ["fern", "moss"]);
 
 test("rows begin with what people ask first, and have units", () => {
   const rows = resultRows(kResult);
-  assert.deepEqual(rows.slice(0, 3).map((row) => row.label), ["network", "data", "accuracy on the test split"]);
+  assert.deepEqual(
+    rows.slice(0, 3).map((row) => row.label),
+    ["network", "data", "accuracy on the test split"],
+  );
   assert.equal(rows.find((row) => row.key === "images_per_s")?.text, "4,014 images/s");
   assert.equal(rows.find((row) => row.key === "train_seconds")?.text, "1 min 11 s");
   assert.ok(rows.some((row) => row.label === "exchange, uplink"));

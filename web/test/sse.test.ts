@@ -7,9 +7,11 @@ function parse(...pieces: string[]): ServerEvent[] {
   return pieces.flatMap((piece) => parser.push(piece));
 }
 
-const kText = ": nothing new\n\nevent: cluster\ndata: {\"a\":1}\n\ndata: one\r\ndata: two\r\n\r\nevent:end\rdata:x\r\r\n";
+const kText = ': nothing new\n\nevent: cluster\ndata: {"a":1}\n\ndata: one\r\ndata: two\r\n\r\nevent:end\rdata:x\r\r\n';
 const kEvents = [
-  { event: "cluster", data: '{"a":1}' }, { event: "message", data: "one\ntwo" }, { event: "end", data: "x" },
+  { event: "cluster", data: '{"a":1}' },
+  { event: "message", data: "one\ntwo" },
+  { event: "end", data: "x" },
 ];
 
 test("events with all three ends of lines", () => {

@@ -4,8 +4,12 @@ import { type Box, groupNodes, layOut, lineWidth, shorten } from "../src/topolog
 import { nodesAt } from "./mock_data.ts";
 
 function overlap(one: Box, other: Box): boolean {
-  return one.x < other.x + other.width && other.x < one.x + one.width &&
-    one.y < other.y + other.height && other.y < one.y + one.height;
+  return (
+    one.x < other.x + other.width &&
+    other.x < one.x + one.width &&
+    one.y < other.y + other.height &&
+    other.y < one.y + one.height
+  );
 }
 
 test("no node lies on another, outside of the picture, or on a line of others", () => {
@@ -31,13 +35,26 @@ test("tiers come from the cloud down, other groups by name, nodes without a labe
   const [node] = nodesAt(1, 1, null);
   const labelled = (name: string, ...labels: string[]) => ({ ...node!, name, labels });
   const groups = groupNodes([
-    labelled("a"), labelled("b", "tier=end"), labelled("c", "tier=cloud"), labelled("d", "tier=edge"), labelled("pi-10", "tier=end"),
+    labelled("a"),
+    labelled("b", "tier=end"),
+    labelled("c", "tier=cloud"),
+    labelled("d", "tier=edge"),
+    labelled("pi-10", "tier=end"),
     labelled("pi-9", "tier=end"),
   ]);
-  assert.deepEqual(groups.map(([name]) => name), ["cloud", "edge", "end", ""]);
-  assert.deepEqual(groups[2]![1].map((one) => one.name), ["b", "pi-9", "pi-10"]);
+  assert.deepEqual(
+    groups.map(([name]) => name),
+    ["cloud", "edge", "end", ""],
+  );
+  assert.deepEqual(
+    groups[2]![1].map((one) => one.name),
+    ["b", "pi-9", "pi-10"],
+  );
   const zones = groupNodes([labelled("a", "zone=z10"), labelled("b", "zone=z9")]);
-  assert.deepEqual(zones.map(([name]) => name), ["z9", "z10"]);
+  assert.deepEqual(
+    zones.map(([name]) => name),
+    ["z9", "z10"],
+  );
 });
 
 test("many nodes are drawn small", () => {
