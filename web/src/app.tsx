@@ -33,6 +33,9 @@ function Waiting({ problem }: { problem: string | null }) {
 function Page({ session }: { session: Session }) {
   const route = useStore(routeStore);
   useEffect(followCluster, []);
+  useEffect(() => {
+    document.title = `${titleOf(route)} – Mangrove`;
+  }, [route]);
   return (
     <>
       <a class="skip" href="#content" onClick={skip}>
@@ -45,6 +48,11 @@ function Page({ session }: { session: Session }) {
       </main>
     </>
   );
+}
+
+function titleOf(route: Route): string {
+  const names = { cluster: "Cluster", jobs: "Jobs", compare: "Compare", new: "New job", members: "Members" };
+  return route.view === "job" ? route.id : names[route.view];
 }
 
 /** Moves the focus; the fragment of the address is for the views. */

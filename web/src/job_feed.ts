@@ -6,6 +6,7 @@ import { whileVisible } from "./visible.ts";
 
 const kMostJobs = 50; // whose curves are kept in memory
 
+const followed = new Set<string>(); // whose own streams are read
 const stores = new Map<string, Store<JobState>>();
 
 /** What is known of a job. It is kept while other pages are shown, since the server does not keep every point. */
@@ -13,14 +14,24 @@ export function jobStore(id: string): Store<JobState> {
   let store = stores.get(id);
   if (store === undefined) {
     store = new Store<JobState>(kNoJob);
-    if (stores.size >= kMostJobs) stores.delete(stores.keys().next().value!);
+    if (stores.size >= kMostJobs) forgetOne();
     stores.set(id, store);
   }
   return store;
 }
 
-/** What the stream of the cluster says of a job, whether its page is open or not. */
+/** The job that came first of those that no view shows. */
+function forgetOne(): void {
+  for (const [id, store] of stores) {
+    if (store.isWatched() || followed.has(id)) continue;
+    stores.delete(id);
+    return;
+  }
+}
+
+/** What the stream of the cluster says of a job. It is older than what the job's own stream says, if that is read. */
 export function noteProgress(id: string, progress: Progress): void {
+  if (followed.has(id)) return;
   jobStore(id).update((state) => withProgress(state, progress));
 }
 
@@ -40,6 +51,10 @@ export function followJob(id: string, problem: (message: string) => void): () =>
         else if (end !== null) stream.close();
       },
     });
-    return () => stream.close();
+    followed.add(id);
+    return () => {
+      followed.delete(id);
+      stream.close();
+    };
   });
 }

@@ -9,6 +9,7 @@ import { StateMark } from "./state_mark.tsx";
 import { useStore } from "./store.ts";
 import type { Job, Progress } from "./types.ts";
 
+const kPage = 50; // jobs that are shown at first, and more at each click
 const kMostCompared = 4; // each that runs needs a connection, and a browser has six
 
 export function JobsView({ mayAct }: { mayAct: boolean }) {
@@ -75,34 +76,43 @@ interface JobTableProps {
   toggle: (id: string) => void;
 }
 
-function JobTable({ jobs, chosen, toggle }: JobTableProps) {
+function JobTable({ jobs: all, chosen, toggle }: JobTableProps) {
+  const [most, setMost] = useState(kPage);
+  const jobs = all.slice(0, most);
   const current = useStore(clusterStore).cluster?.jobs ?? [];
   return (
-    <table class="jobs cards">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="unseen">Compare</span>
-          </th>
-          {["Job", "State", "Progress", "Began", "Took", "Nodes"].map((name) => (
-            <th key={name} scope="col">
-              {name}
+    <>
+      <table class="jobs cards">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="unseen">Compare</span>
             </th>
+            {["Job", "State", "Progress", "Began", "Took", "Nodes"].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <JobRow
+              key={job.id}
+              job={job}
+              progress={current.find((one) => one.id === job.id)?.progress ?? null}
+              isChosen={chosen.includes(job.id)}
+              toggle={toggle}
+            />
           ))}
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <JobRow
-            key={job.id}
-            job={job}
-            progress={current.find((one) => one.id === job.id)?.progress ?? null}
-            isChosen={chosen.includes(job.id)}
-            toggle={toggle}
-          />
-        ))}
-      </tbody>
-    </table>
+        </tbody>
+      </table>
+      {all.length > most && (
+        <button type="button" onClick={() => setMost(most + kPage)}>
+          Show more of {all.length} jobs
+        </button>
+      )}
+    </>
   );
 }
 

@@ -12,6 +12,7 @@ const kPhases: { key: keyof StepTimes; name: string; help: string }[] = [
 
 const kLastSteps = 8; // whose mean the bar is
 const kStripSteps = 40;
+const kMostRows = 12; // more make a page that nobody reads to its end
 const kStrip = { column: 5, height: 36 };
 
 function sum(times: StepTimes): number {
@@ -37,13 +38,26 @@ export function stepsOfJob(
   return rows;
 }
 
+/** Of many nodes those that load and compute longest, which the others wait for. */
+export function slowest(rows: NodeSteps[]): NodeSteps[] {
+  if (rows.length <= kMostRows) return rows;
+  const own = (row: NodeSteps) => row.mean.load_s + row.mean.compute_s;
+  return [...rows].sort((one, other) => own(other) - own(one)).slice(0, kMostRows);
+}
+
 /** Where the time of the last steps went, by node: bars of the same scale, and the steps themselves. */
-export function StepTimesView({ rows }: { rows: NodeSteps[] }) {
+export function StepTimesView({ rows: all }: { rows: NodeSteps[] }) {
+  const rows = slowest(all);
   const longest = Math.max(...rows.map((row) => sum(row.mean)), 1e-9);
   const longestStep = Math.max(...rows.flatMap((row) => row.last.slice(-kStripSteps).map(sum)), 1e-9);
   return (
     <section class="panel">
       <h2>Where the time of a step goes</h2>
+      {rows.length < all.length && (
+        <p class="hint">
+          The {rows.length} of {all.length} nodes that load and compute longest.
+        </p>
+      )}
       <ul class="legend">
         {kPhases.map((phase) => (
           <li key={phase.key}>

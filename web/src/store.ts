@@ -20,6 +20,10 @@ export class Store<T> {
     this.set(change(this.value));
   }
 
+  isWatched(): boolean {
+    return this.listeners.size > 0;
+  }
+
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -274,7 +274,7 @@ onPage("names of strangers are texts", async ({ server, page }) => {
   await page.getByRole("link", { name: "Jobs" }).click();
   await page.getByText(title).first().click();
   await page.getByRole("heading", { name: title }).waitFor();
-  assert.equal(await page.title(), "Mangrove");
+  assert.equal(await page.title(), "job-<b> – Mangrove");
   assert.equal(await page.locator("main img, main script, main b").count(), 0);
 });
 
