@@ -125,6 +125,7 @@ interface NodeRowProps {
   isStraggler: boolean;
 }
 
+const kUnknown = "–"; // what a node last said before it was lost is not how it is
 const kOutOfViewMs = 10_000; // rows that nobody sees are drawn anew this seldom
 
 /** A row of a node. Of two hundred, only those that are in view change every second. */
@@ -176,21 +177,11 @@ class NodeRow extends Component<NodeRowProps> {
         <td data-name="State">
           <StateMark state={node.state} />
         </td>
-        <td data-name="CPU">
-          <Cpu node={node} history={history} />
-        </td>
-        <td data-name="Memory">
-          <Memory node={node} />
-        </td>
-        <td data-name="Heat">
-          <Heat celsius={node.temperature_c} />
-        </td>
-        <td data-name="Network">
-          <Network node={node} history={history} />
-        </td>
-        <td data-name="Step">
-          <Step node={node} />
-        </td>
+        <td data-name="CPU">{isHere ? <Cpu node={node} history={history} /> : kUnknown}</td>
+        <td data-name="Memory">{isHere ? <Memory node={node} /> : kUnknown}</td>
+        <td data-name="Heat">{isHere ? <Heat celsius={node.temperature_c} /> : kUnknown}</td>
+        <td data-name="Network">{isHere ? <Network node={node} history={history} /> : kUnknown}</td>
+        <td data-name="Step">{isHere ? <Step node={node} /> : kUnknown}</td>
         <td data-name="Roles">
           <Roles node={node} />
         </td>

@@ -86,6 +86,7 @@ onPage("the cluster shows its nodes, the straggler and a node that is lost", asy
   assert.equal(await page.locator(".topology g.node").count(), 6);
   server.states.set("moss", "lost");
   await row(page, "moss").getByText("lost").waitFor();
+  assert.doesNotMatch(await row(page, "moss").innerText(), /%|MB/);
   await page.locator(".topology g.node.lost").waitFor();
   await page.getByText("1 lost").waitFor();
 });
