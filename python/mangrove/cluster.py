@@ -115,16 +115,23 @@ class Member:
 
 @dataclass(frozen=True)
 class Key:
-    """A key that jobs take. low, high: the range of a number; choices: of a choice."""
+    """A key that jobs take.
+
+    type        "text", "number", "whole" (a number), "flag", "size", "duration", ...
+    default     as text; "" where it depends
+    range       of a number, such as "0 or more"; "": any
+    choices     values that it may have, or that are examples; (): it has none
+    strategies  that read it; (): all
+    """
 
     name: str
     group: str
     type: str
     help: str
-    default: Any
-    low: Optional[float]
-    high: Optional[float]
+    default: str
+    range: str
     choices: Tuple[str, ...]
+    strategies: Tuple[str, ...]
 
 
 def _role(raw: Any) -> Role:
@@ -163,8 +170,8 @@ def _member(raw: Any) -> Member:
 def _key(raw: Any) -> Key:
     fields = Fields(raw, "a key of jobs")
     return Key(fields.required_text("name"), fields.text("group"), fields.text("type"), fields.text("help"),
-               fields.raw.get("default"), fields.optional_number("low"), fields.optional_number("high"),
-               tuple(fields.texts("choices")))
+               fields.text("default"), fields.text("range"), tuple(fields.texts("choices")),
+               tuple(fields.texts("strategies")))
 
 
 def _key_value(name: str, value: Any) -> Any:
@@ -235,10 +242,10 @@ class Cluster:
         info = job_info(self._http.get_json("/api/v1/jobs/" + quote(job_id, safe="")))
         return Job(self._http, info.id, info)
 
-    def train(self, model: "os.PathLike[str] | str" = "lenet", data: str = "mnist", **keys: Any) -> Job:
+    def train(self, model: str = "lenet", data: str = "mnist", **keys: Any) -> Job:
         """Begins a training: `cluster.train(model="lenet", data="mnist", epochs=2)`.
 
-        model   a network of the zoo, or an ONNX file, which the dashboard reads on its machine
+        model   a network of the zoo (`mangrove model list`)
         data    a data set, which is read on the nodes
         keys    of docs/jobs.md; `strategy` may also be a name of mangrove.strategies. Lists become texts with commas;
                 a key that is None is left out. cluster.keys("train") lists all.
@@ -247,15 +254,11 @@ class Cluster:
         """
         return self._begin("train", {"model": model, "data": data, **keys})
 
-    def infer(self, model: "os.PathLike[str] | str", data: str = "mnist", **keys: Any) -> Job:
-        """Begins to classify a data set with a trained network. As train()."""
-        return self._begin("infer", {"model": model, "data": data, **keys})
-
     def submit(self, job: Union[Mapping[str, Any], "os.PathLike[str]", str]) -> Job:
         """Begins a job from a job file (YAML; needs PyYAML), or from the same as a dictionary.
 
         Either {"command": "train", "keys": {...}}, or, as in job files, {"data": ..., "train": {...}} with one
-        section.
+        section. Keys of a job file that say where it runs and what it prints (`local`, `run_dir`, ...) are refused.
 
         errors  InvalidArgument: several sections, or none; a key that is wrong. failed_precondition: no PyYAML.
         """
@@ -298,7 +301,12 @@ class Cluster:
         return Fields(answer, "the invitation").required_text("join_string")
 
     def revoke(self, name: str) -> None:
-        """Throws a member out, or withdraws an invitation. errors: NotFound, Refused (only admins may)."""
+        """Throws a member out, or withdraws an invitation.
+
+        name  of the member, or the `invitation` of a Member that is invited
+
+        errors  NotFound: there is none; Refused: only admins may.
+        """
         self._http.post_json(f"/api/v1/members/{quote(name, safe='')}/revoke", {})
 
     def close(self) -> None:

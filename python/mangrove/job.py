@@ -48,6 +48,12 @@ class JobInfo:
     raw: Mapping[str, Any] = field(repr=False)
 
 
+def _node_names(fields: Fields) -> Tuple[str, ...]:
+    """A list, or a text with spaces between the names, as coordinators keep it."""
+    is_text = isinstance(fields.raw.get("nodes"), str)
+    return tuple(fields.text("nodes").split() if is_text else fields.texts("nodes"))
+
+
 def job_info(raw: Any) -> JobInfo:
     """errors: data_loss."""
     fields = Fields(raw, "a job")
@@ -55,7 +61,7 @@ def job_info(raw: Any) -> JobInfo:
     return JobInfo(fields.required_text("id"), fields.text("title"), fields.text("state"),
                    None if priority is None else int(priority), fields.whole("starts"), fields.whole("epoch"),
                    fields.whole("step"), fields.text("message"), fields.text("began"), fields.text("ended"),
-                   tuple(fields.texts("nodes")), fields.raw)
+                   _node_names(fields), fields.raw)
 
 
 class _Told:

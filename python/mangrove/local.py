@@ -110,6 +110,7 @@ class LocalCluster(Cluster):
     def __init__(self, http: HttpClient, processes: _Processes, coordinator: str, url: str) -> None:
         super().__init__(http)
         self.coordinator, self.url = coordinator, url
+        self._processes = processes
         self._stop = weakref.finalize(self, processes.stop)
 
     def close(self) -> None:

@@ -78,7 +78,8 @@ class Result(Report, Mapping[str, Any]):
         return sorted({*super().__dir__(), *self.raw})
 
     def __repr__(self) -> str:
-        shown = {key: value for key, value in self.raw.items() if not isinstance(value, (list, dict))}
+        shown = {key: value for key, value in self.raw.items()
+                 if not isinstance(value, (list, dict, str)) or (isinstance(value, str) and len(value) <= 60)}
         return f"Result({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
 

@@ -194,11 +194,12 @@ class Calls(FakeClusterTest):
 
     def test_keys(self) -> None:
         self.server.on("GET /api/v1/keys/train", {"command": "train", "keys": [
-            {"name": "epochs", "group": "Learning", "type": "whole", "help": "passes", "default": 1, "low": 1},
-            {"name": "strategy", "group": "Strategy", "type": "choice", "help": "how", "default": "federated",
+            {"name": "epochs", "group": "Learning", "type": "whole", "help": "passes", "default": "1",
+             "range": "1 or more", "strategies": []},
+            {"name": "strategy", "group": "Strategy", "type": "text", "help": "how", "default": "federated",
              "choices": ["federated", "gossip"]}]})
         epochs, strategy = self.cluster.keys()
-        self.assertEqual((epochs.name, epochs.default, epochs.low, epochs.high), ("epochs", 1, 1.0, None))
+        self.assertEqual((epochs.name, epochs.default, epochs.range, epochs.strategies), ("epochs", "1", "1 or more", ()))
         self.assertEqual(strategy.choices, ("federated", "gossip"))
 
     def test_jobs(self) -> None:
@@ -217,11 +218,11 @@ class Beginning(FakeClusterTest):
         return self.server.calls("/api/v1/jobs")[-1].json()
 
     def test_train(self) -> None:
-        job = self.cluster.train(model=Path("a.onnx"), data="glyphs", epochs=np.int64(2), milestones=[3, 5],
-                                 learning_rate=None, baseline=True)
+        job = self.cluster.train(model="mlp", data="glyphs", epochs=np.int64(2), milestones=[3, 5],
+                                 learning_rate=None, baseline=True, init_from=Path("a.onnx"))
         self.assertEqual(job.id, "job-1")
         self.assertEqual(self.sent(), {"command": "train", "keys": {
-            "model": "a.onnx", "data": "glyphs", "epochs": 2, "milestones": "3,5", "baseline": True}})
+            "model": "mlp", "init_from": "a.onnx", "data": "glyphs", "epochs": 2, "milestones": "3,5", "baseline": True}})
 
     def test_names_of_strategies_that_others_use(self) -> None:
         self.cluster.train(strategy="FedAvgM", outer_momentum=0.5)

@@ -1,18 +1,17 @@
 """The real program, end to end, where MANGROVE_PROGRAM names it. With that variable nothing here is skipped."""
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 
@@ -157,6 +156,161 @@ class ServiceOfTheProgram(unittest.TestCase):
             self.service(served.url, token=token).ready()
         with self.assertRaisesRegex(mangrove.Refused, "certificate is not accepted"):
             self.service(served.url, token=token, ca=ca, server_name="other").ready()
+
+
+@unittest.skipUnless(PROGRAM, "MANGROVE_PROGRAM does not name the program")
+class ClusterOfTheProgram(unittest.TestCase):
+    """Five nodes, a coordinator and a dashboard on this machine, with certificates."""
+
+    NODES = {f"node-{i}" for i in range(1, 6)}  # as many as the alias Krum needs
+    SMALL = {"model": "lenet", "data": "glyphs", "limit": 1000}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.cluster = mangrove.local_cluster(nodes=len(cls.NODES), program=PROGRAM)
+        cls.addClassCleanup(cls.cluster.close)
+
+    def test_nodes_and_session(self) -> None:
+        self.assertEqual({node.name for node in self.cluster.nodes()}, self.NODES)
+        session = self.cluster.session()
+        self.assertEqual((session.coordinator, session.role), (self.cluster.coordinator, "admin"))
+
+    def test_training_from_its_beginning_to_its_network(self) -> None:
+        job = self.cluster.train(**self.SMALL, epochs=2, strategy="FedAvg")
+        kinds = {type(report) for report in job.reports()}
+        self.assertLessEqual({mangrove.Event, mangrove.Epoch, mangrove.Progress, mangrove.Result}, kinds)
+        result = job.wait()
+        self.assertEqual((job.state, result.epochs, result.workers), ("done", 2, 5))
+        self.assertEqual(result.confusion.shape, (10, 10))
+        self.assertAlmostEqual(np.trace(result.confusion) / result.confusion.sum(), result.accuracy)
+        self.assertEqual({node.name for node in result.nodes}, self.NODES)
+        curve = job.curve()
+        np.testing.assert_array_equal(curve.epoch, [1, 2])
+        self.assertEqual(job.history.history["loss"], list(curve.loss))
+        self.assertEqual([one.event for one in job.events()], [one.event for one in result.events])
+        self.check_network(job, result)
+
+    def check_network(self, job: mangrove.Job, result: mangrove.Result) -> None:
+        """The file is the network that the job has measured."""
+        job.model(self.folder / "lenet.onnx")
+        measured = json.loads(mangrove_run("infer", "--model", "lenet.onnx", "--data", "glyphs", "--limit", "1000",
+                                           "--strategy", "single", "--local", "1", "--json", folder=self.folder))
+        self.assertEqual(measured["images"], 1000)
+        self.assertAlmostEqual(measured["accuracy"], result.accuracy, delta=0.002)  # kernels may round otherwise
+
+    def test_a_job_that_has_ended_can_be_looked_at_later(self) -> None:
+        first = self.cluster.train(**self.SMALL)
+        first.wait(progress=False)
+        with mangrove.connect(self.cluster.url) as other:
+            job = other.job(first.id)
+            self.assertEqual(len(job.curve()), 1)
+            self.assertEqual(job.wait(progress=False), first.wait())
+            self.assertIn(first.id, [one.id for one in other.jobs()])
+
+    def test_watching_stopping_and_following(self) -> None:
+        job = self.cluster.train(**self.SMALL, epochs=10_000)
+        for state in self.cluster.watch():
+            if any(node.steps["count"] for node in state.nodes):
+                break
+        self.assertEqual([(one.id, one.state) for one in state.jobs], [(job.id, "running")])
+        with self.assertRaisesRegex(mangrove.Error, "has not ended") as caught:
+            job.model(self.folder / "none.onnx")
+        self.assertEqual(caught.exception.status, 409)
+        job.stop()
+        self.assertEqual(job.state, "stopped")
+        with self.assertRaises(mangrove.JobFailed) as failed:
+            job.wait(progress=False)
+        self.assertEqual(failed.exception.state, "stopped")
+
+    def test_interrupt_ends_only_the_waiting(self) -> None:
+        script = ("import os, sys, mangrove\n"
+                  "job = mangrove.connect(os.environ['MANGROVE_URL']).train(model='lenet', data='glyphs', limit=1000,"
+                  " epochs=10000)\n"
+                  "print(job.id, flush=True)\n"
+                  "job.wait()\n")
+        waiting = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   cwd=Path(__file__).parent.parent, env={**os.environ, "MANGROVE_URL": self.cluster.url})
+        assert waiting.stdout is not None and waiting.stderr is not None
+        job = self.cluster.job(waiting.stdout.readline().strip())
+        self.addCleanup(job.stop)
+        waiting.stderr.readline()  # it follows: an epoch has ended
+        waiting.send_signal(signal.SIGINT)
+        _, said = waiting.communicate(timeout=30)
+        self.assertIn(f"{job.id} goes on without you; follow it again with cluster.job('{job.id}').wait()", said)
+        self.assertEqual((waiting.returncode, job.state), (-signal.SIGINT, "running"))
+
+    def test_wrong_keys_and_values(self) -> None:
+        for keys, pattern in (({"epoch": 2}, "did you mean 'epochs'"), ({"epochs": -1}, "epochs"),
+                              ({"strategy": "fastest"}, "strategy")):
+            with self.subTest(keys=keys), self.assertRaisesRegex(mangrove.InvalidArgument, pattern):
+                self.cluster.train(**{**self.SMALL, **keys})
+
+    def test_every_alias_is_a_job(self) -> None:
+        for name in mangrove.strategies:
+            with self.subTest(name=name):
+                self.assertEqual(self.cluster.train(**{**self.SMALL, "limit": 200}, strategy=name, epochs=1)
+                                 .wait(progress=False).epochs, 1)
+
+    def test_members(self) -> None:
+        self.assertTrue(self.cluster.invite(role="viewer", name="eve", ttl=60).startswith("MG"))
+        (invited,) = [one for one in self.cluster.members() if one.state == "invited"]
+        self.assertEqual((invited.name, invited.role, invited.uses_left), ("eve", "viewer", 1))
+        self.cluster.revoke(invited.invitation)
+        self.assertEqual([one for one in self.cluster.members() if one.state == "invited"], [])
+        with self.assertRaises(mangrove.NotFound):
+            self.cluster.revoke("nobody")
+
+    def test_wrong_token(self) -> None:
+        for token in ("0" * 32, None):
+            with self.assertRaisesRegex(mangrove.Refused, "mangrove dashboard"):
+                mangrove.connect(self.cluster.url.split("#")[0], token)
+
+    def test_keys(self) -> None:
+        keys = {key.name: key for key in self.cluster.keys("train")}
+        self.assertEqual((keys["epochs"].type, keys["epochs"].default), ("whole", "1"))
+
+
+@unittest.skipUnless(PROGRAM, "MANGROVE_PROGRAM does not name the program")
+class LocalClusters(unittest.TestCase):
+    def test_node_that_dies_is_told_and_all_processes_end(self) -> None:
+        with mangrove.local_cluster(nodes=2, program=PROGRAM) as cluster:
+            processes = cluster._processes._running
+            job = cluster.train(model="lenet", data="glyphs", limit=1000, epochs=10_000)
+            for report in job.reports():
+                if isinstance(report, mangrove.Epoch) and processes[-1].poll() is None:
+                    processes[-1].kill()
+                    processes[-1].wait()
+                if isinstance(report, mangrove.Event) and report.event == "node_lost":
+                    break
+            self.assertEqual((report.node, report.warning), ("node-2", True))
+            folder, pids = cluster._processes.folder, [one.pid for one in processes]
+        self.assertFalse(os.path.exists(folder))
+        for pid in pids:
+            with self.assertRaises(ProcessLookupError):
+                os.kill(pid, 0)
+
+    def test_end_of_the_program_ends_the_cluster(self) -> None:
+        script = ("import mangrove\n"
+                  "cluster = mangrove.local_cluster(nodes=1)\n"
+                  "print(*[one.pid for one in cluster._processes._running])\n"
+                  "raise SystemExit(3)\n")
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
+                              cwd=Path(__file__).parent.parent, env={**os.environ, "MANGROVE_PROGRAM": PROGRAM})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        for pid in done.stdout.split():
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(pid), 0)
+
+    def test_what_is_missing_is_said(self) -> None:
+        with self.assertRaisesRegex(mangrove.InvalidArgument, "no program 'no-such-program'.*MANGROVE_PROGRAM"):
+            mangrove.local_cluster(program="no-such-program")
+        with self.assertRaisesRegex(mangrove.Error, "`mangrove coordinator` has ended with status 1"):
+            mangrove.local_cluster(program="false")
+        with self.assertRaisesRegex(mangrove.InvalidArgument, "nodes=0"):
+            mangrove.local_cluster(nodes=0, program=PROGRAM)
 
 
 if __name__ == "__main__":
