@@ -18,7 +18,7 @@ from .cluster import Cluster, Key, Member, Node, Role, RunningJob, Session, Snap
 from .errors import Error, InvalidArgument, JobFailed, NotFound, Refused, Unavailable
 from .history import Curve, History
 from .job import Job, JobInfo
-from .local import local_cluster
+from .local import local_cluster, local_service
 from .reports import Epoch, Event, NodesUse, NodeUse, Progress, Report
 from .result import Result
 from .service import Answer, Model, ModelMetadata, Service
@@ -29,5 +29,5 @@ __all__ = [
     "Answer", "Cluster", "Curve", "Epoch", "Error", "Event", "History", "InvalidArgument", "Job", "JobFailed", "JobInfo",
     "Key", "Member", "Model", "ModelMetadata", "Node", "NodeUse", "NodesUse", "NotFound", "Progress", "Refused", "Report",
     "Result", "Role", "RunningJob", "Service", "Session", "Snapshot", "TensorInfo", "Unavailable", "connect",
-    "local_cluster", "strategies",
+    "local_cluster", "local_service", "strategies",
 ]

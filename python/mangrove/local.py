@@ -1,4 +1,4 @@
-"""A cluster on this machine, for trying things out."""
+"""A cluster, or a server of networks, on this machine, for trying things out."""
 from __future__ import annotations
 
 import contextlib
@@ -17,6 +17,7 @@ from ._address import parse_address
 from ._http import HttpClient, Limits
 from .cluster import ADVICE, Cluster
 from .errors import Error, InvalidArgument, Unavailable
+from .service import Service
 
 _START_S = 30.0    # until a process says that it is ready, and all nodes have joined
 _END_S = 10.0      # for a process to end in good order
@@ -25,6 +26,7 @@ _LOG_TAIL = 2_000  # bytes of a log that an error shows
 
 _COORDINATOR_READY = re.compile(r"^coordinator ready on (\S+)$", re.MULTILINE)
 _DASHBOARD_READY = re.compile(r"(https?://\S+)")
+_SERVICE_READY = re.compile(r"^serving on (\S+)", re.MULTILINE)
 
 
 def find_program(program: "Optional[os.PathLike[str] | str]" = None) -> str:
@@ -41,12 +43,12 @@ def find_program(program: "Optional[os.PathLike[str] | str]" = None) -> str:
 
 
 class _Processes:
-    """Programs of the cluster, with their logs in one folder. stop() ends them, the last one first."""
+    """Programs with their logs in one folder. stop() ends them, the last one first."""
 
-    def __init__(self, program: str, folder: str) -> None:
-        self._program, self.folder = program, folder
+    def __init__(self, program: str) -> None:
+        self._program, self.folder = program, tempfile.mkdtemp(prefix="mangrove-")
         self._running: List["subprocess.Popen[bytes]"] = []
-        self._environment = {**os.environ, "XDG_CONFIG_HOME": os.path.join(folder, "config")}
+        self._environment = {**os.environ, "XDG_CONFIG_HOME": os.path.join(self.folder, "config")}
 
     def start(self, name: str, arguments: Sequence[str]) -> Path:
         """Gives back the file with what it prints. Ctrl-C on a terminal does not reach it: jobs go on."""
@@ -138,8 +140,7 @@ def local_cluster(nodes: int = 4, *, program: "Optional[os.PathLike[str] | str]"
     """
     if nodes < 1 or threads < 1:
         raise InvalidArgument(f"a cluster needs a node and a thread: nodes={nodes}, threads={threads}")
-    path = find_program(program)
-    processes = _Processes(path, tempfile.mkdtemp(prefix="mangrove-"))
+    processes = _Processes(find_program(program))
     data = [] if data_dir is None else ["--data-dir", os.path.abspath(os.fspath(data_dir))]
     try:
         output = processes.start("coordinator", ["coordinator", "--listen", "127.0.0.1:0", "--no-announce", "--state",
@@ -177,3 +178,36 @@ def _wait_for_nodes(cluster: Cluster, processes: _Processes, names: Sequence[str
         if time.monotonic() > give_up:
             raise Unavailable(f"these nodes have not joined after {_START_S:g} s: {', '.join(waiting)}")
         time.sleep(_LOOK_EVERY_S)
+
+
+class LocalService(Service):
+    """A server on this machine. close(), or the end of a `with` block, or of this program, stops it."""
+
+    def __init__(self, url: str, model: str, processes: _Processes) -> None:
+        super().__init__(url, model)
+        self._stop = weakref.finalize(self, processes.stop)
+
+    def close(self) -> None:
+        """Stops the server."""
+        super().close()
+        self._stop()
+
+
+def local_service(model: "os.PathLike[str] | str", *, name: str = "model",
+                  program: "Optional[os.PathLike[str] | str]" = None) -> LocalService:
+    """Starts `mangrove serve` for an ONNX file on this machine, and gives a Service for it.
+
+        with mangrove.local_service("lenet.onnx") as service:
+            print(service.classify("seven.png"))
+
+    Only this machine reaches it. errors: InvalidArgument: no program; Error: it has ended, with the end of its log, as
+    where there is no such file.
+    """
+    processes = _Processes(find_program(program))
+    try:
+        output = processes.start("serve", ["serve", name, "--model", os.path.abspath(os.fspath(model)), "--listen",
+                                           "127.0.0.1:0", "--grpc", "127.0.0.1:0"])
+        return LocalService(processes.wait_for("serve", output, _SERVICE_READY), name, processes)
+    except BaseException:
+        processes.stop()
+        raise

@@ -3,12 +3,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -16,41 +14,25 @@ from typing import Any
 import numpy as np
 
 import mangrove
+from mangrove.local import _COORDINATOR_READY, _SERVICE_READY, _Processes
 
 PROGRAM = os.environ.get("MANGROVE_PROGRAM", "")
-START_S = 60.0
 
 
 class Served:
-    """`mangrove serve`, from its start to its end."""
+    """`mangrove serve` with these flags, from its start to its end."""
 
-    def __init__(self, *arguments: str, folder: Path) -> None:
-        self.output = folder / f"serve-{time.monotonic_ns()}.log"
-        with open(self.output, "wb") as output:
-            self._process = subprocess.Popen(
-                [PROGRAM, "serve", *arguments, "--listen", "127.0.0.1:0", "--grpc", "127.0.0.1:0"], stdout=output,
-                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        self.url = self._find_url()
-
-    def _find_url(self) -> str:
-        give_up = time.monotonic() + START_S
-        while time.monotonic() < give_up:
-            found = re.search(r"serving on (https?://\S+)", self.output.read_text())
-            if found:
-                return found[1]
-            if self._process.poll() is not None:
-                break
-            time.sleep(0.05)
-        self.stop()
-        raise AssertionError(f"mangrove serve does not serve: {self.output.read_text()}")
+    def __init__(self, *arguments: str) -> None:
+        self._processes = _Processes(PROGRAM)
+        output = self._processes.start("serve", ["serve", *arguments, "--listen", "127.0.0.1:0", "--grpc", "127.0.0.1:0"])
+        try:
+            self.url = self._processes.wait_for("serve", output, _SERVICE_READY)
+        except mangrove.Error:
+            self.stop()
+            raise
 
     def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._processes.stop()
 
 
 def mangrove_run(*arguments: str, folder: Path) -> str:
@@ -74,7 +56,7 @@ class ServiceOfTheProgram(unittest.TestCase):
                      "--run-dir", "run", folder=cls.folder)
         mangrove_run("data", "make", "images", "--data", "glyphs", "--to", "digits", "--limit", "40", folder=cls.folder)
         cls.model = str(cls.folder / "run" / "model.onnx")
-        cls.served = Served("digits", "--model", cls.model, folder=cls.folder)
+        cls.served = Served("digits", "--model", cls.model)
         cls.addClassCleanup(cls.served.stop)
 
     def service(self, *arguments: Any, **named: Any) -> mangrove.Service:
@@ -126,26 +108,24 @@ class ServiceOfTheProgram(unittest.TestCase):
         self.assertEqual(caught.exception.status, 400)
 
     def test_body_that_is_too_long_for_the_server(self) -> None:
-        small = Served("digits", "--model", self.model, "--max-request", "64KiB", folder=self.folder)
+        small = Served("digits", "--model", self.model, "--max-request", "64KiB")
         self.addCleanup(small.stop)
         with self.assertRaises(mangrove.Error) as caught:
             self.service(small.url).classify(bytes(8 << 20))
         self.assertEqual((caught.exception.status, caught.exception.code), (413, "resource_exhausted"))
 
     def test_certificates_and_tokens(self) -> None:
-        home = self.folder / "home"
-        coordinator = mangrove.local._Processes(PROGRAM, str(home))
-        home.mkdir()
+        coordinator = _Processes(PROGRAM)
         self.addCleanup(coordinator.stop)
+        home = Path(coordinator.folder)
         output = coordinator.start("coordinator", ["coordinator", "--listen", "127.0.0.1:0", "--no-announce", "--state",
                                                    str(home / "state")])
-        coordinator.wait_for("coordinator", output, mangrove.local._COORDINATOR_READY)
+        coordinator.wait_for("coordinator", output, _COORDINATOR_READY)
         tokens = self.folder / "tokens"
         tokens.touch(0o600)
         tokens.write_text("user f00dfeedf00dfeedf00dfeedf00dfeed\n")
         identity, ca = str(home / "state/identity/coordinator.pem"), str(home / "state/identity/authority.pem")
-        served = Served("digits", "--model", self.model, "--identity", identity, "--token-file", str(tokens),
-                        folder=self.folder)
+        served = Served("digits", "--model", self.model, "--identity", identity, "--token-file", str(tokens))
         self.addCleanup(served.stop)
         self.assertTrue(served.url.startswith("https://"))
         token = "f00dfeedf00dfeedf00dfeedf00dfeed"
@@ -274,7 +254,7 @@ class ClusterOfTheProgram(unittest.TestCase):
 
 
 @unittest.skipUnless(PROGRAM, "MANGROVE_PROGRAM does not name the program")
-class LocalClusters(unittest.TestCase):
+class OnThisMachine(unittest.TestCase):
     def test_node_that_dies_is_told_and_all_processes_end(self) -> None:
         with mangrove.local_cluster(nodes=2, program=PROGRAM) as cluster:
             processes = cluster._processes._running
@@ -303,6 +283,16 @@ class LocalClusters(unittest.TestCase):
         for pid in done.stdout.split():
             with self.assertRaises(ProcessLookupError):
                 os.kill(int(pid), 0)
+
+    def test_local_service_and_its_end(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            mangrove_run("model", "export", "mlp", "--output", "mlp.onnx", folder=Path(folder))
+            with mangrove.local_service(Path(folder, "mlp.onnx"), program=PROGRAM) as service:
+                self.assertTrue(service.ready())
+            with self.assertRaises(mangrove.Unavailable):
+                service.ready()
+            with self.assertRaisesRegex(mangrove.Error, "`mangrove serve` has ended with status 2: .*none.onnx"):
+                mangrove.local_service(Path(folder, "none.onnx"), program=PROGRAM)
 
     def test_what_is_missing_is_said(self) -> None:
         with self.assertRaisesRegex(mangrove.InvalidArgument, "no program 'no-such-program'.*MANGROVE_PROGRAM"):
