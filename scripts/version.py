@@ -21,9 +21,10 @@ VERSION = rf"{NUMBER}\.{NUMBER}\.{NUMBER}"
 HELD = re.compile(rf"(?<=^project\(mangrove VERSION )({VERSION})(?=[ )])", re.MULTILINE)
 
 # How files of these folders name the current version. Records of decisions and figures name earlier ones.
-NAMING_FILES = ("README.md", "docs/*.md", "deploy/*")
+NAMING_FILES = ("README.md", "docs/*.md", "deploy/*", "python/mangrove/__init__.py")
 MENTION = re.compile(rf"(?:(?<=mangrove:)|(?<=mangrove_)|(?<=mangrove-sim_)|(?<=mangrove-)|(?<=newTag: )|(?<=newTag: \")|"
-                     rf"(?<=tag: )|(?<=tag: \")|(?<=appVersion: )|(?<=appVersion: \"))({VERSION})(?!\d|\.\d)|"
+                     rf"(?<=tag: )|(?<=tag: \")|(?<=appVersion: )|(?<=appVersion: \")|"
+                     rf"(?<=__version__ = \"))({VERSION})(?!\d|\.\d)|"
                      rf"(?<![\w.])({VERSION})(?=-(?:amd64|arm64|all)\b)")
 CHART = re.compile(rf"(?<=^version: )({VERSION})$", re.MULTILINE)  # of Helm: its own version is ours
 
@@ -55,7 +56,8 @@ def naming_files():
                           stderr=subprocess.DEVNULL, text=True)
     names = done.stdout.split("\0")
     if done.returncode != 0 or not done.stdout:  # the source archive has no history, or lies in another repository
-        files = [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*")]
+        files = [*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*"),
+                 *ROOT.glob("python/mangrove/__init__.py")]
         names = sorted(str(file.relative_to(ROOT)) for file in files if file.is_file())
     return [name for name in names if name and not name.startswith("docs/decisions/") and name != "docs/figures.md"]
 

@@ -103,6 +103,7 @@ class Repository:
         self.write("docs/packages.md", PAGE)
         self.write("docs/decisions/0001.md", "Since mangrove:0.0.9 it is so.\n")
         self.write("deploy/base/kustomization.yaml", "images:\n  - name: mangrove\n    newTag: 0.1.0\n")
+        self.write("python/mangrove/__init__.py", '__version__ = "0.1.0"\n')
         self.write("deploy/helm/Chart.yaml", "apiVersion: v2\nversion: 0.1.0\nappVersion: \"0.1.0\"\n")
         self.write(".gitignore", "/build*/\n__pycache__/\n")
         self.git("init", "--quiet", "--initial-branch", "main")
@@ -201,7 +202,8 @@ class Refusals(Releases):
         self.refuses(1, "docs/packages.md:1: 0.0.7, not 0.1.0", "0.2.0")
 
     def test_no_page_that_names_a_version(self):
-        for name in ("docs/packages.md", "deploy/base/kustomization.yaml", "deploy/helm/Chart.yaml"):
+        for name in ("docs/packages.md", "deploy/base/kustomization.yaml", "deploy/helm/Chart.yaml",
+                     "python/mangrove/__init__.py"):
             self.repository.write(name, "nothing\n")
         self.repository.commit("docs: say less")
         self.refuses(1, "names a version", "0.2.0")
