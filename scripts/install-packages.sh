@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|check|package|container|kubernetes|arm64|web|bench...  # packages for these purposes
+#   install-packages.sh build|test|check|package|container|kubernetes|arm64|web|bench|python...  # packages for these purposes
 #   install-packages.sh --list build                                                  # only prints their names
 set -euo pipefail
 
@@ -22,6 +22,8 @@ command -v kubectl > /dev/null || container="$container kubernetes-client" kuber
 web="chromium pngquant"  # to test the dashboard's page, and to take pictures of it
 command -v npm > /dev/null || kubernetes="$kubernetes nodejs npm" web="$web nodejs npm"
 arm64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap llvm"  # to build for 64-bit Arm on another machine
+python="python3-numpy python3-venv python3-setuptools python3-wheel python3-matplotlib python3-yaml mypy jupyter-nbconvert
+        python3-ipykernel"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 only_list=""
@@ -38,8 +40,9 @@ for purpose in "$@"; do
     arm64) packages="$packages $arm64" ;;
     web) packages="$packages $web" ;;
     bench) packages="$packages $bench" ;;
+    python) packages="$packages $python" ;;
     *) echo "install-packages: unknown purpose '$purpose': expected build, test, check, package, container, kubernetes," \
-      "arm64, web or bench" >&2; exit 2 ;;
+      "arm64, web, bench or python" >&2; exit 2 ;;
   esac
 done
 

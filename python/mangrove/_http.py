@@ -113,8 +113,8 @@ class HttpClient:
 
     def download(self, path: str, file: BinaryIO, longest: int) -> int:
         """Writes a body into a file, piece by piece. Gives back its length in bytes."""
-        with closing(self._connect(self.limits.timeout_s)) as connection:
-            response = self._send(connection, "GET", path, None, {})
+        with closing(self._connect(self.limits.timeout_s)) as connection, \
+                closing(self._send(connection, "GET", path, None, {})) as response:
             if response.status >= 300:
                 raise self._explain(self._read(response, _ERROR_BODY, path, self.limits.timeout_s))
             length = 0
@@ -128,8 +128,8 @@ class HttpClient:
 
         errors  Unavailable: nobody answers, or the stream breaks or is silent for too long.
         """
-        with closing(self._connect(self.limits.silence_s)) as connection:
-            response = self._send(connection, "GET", path, None, {"Accept": "text/event-stream"})
+        with closing(self._connect(self.limits.silence_s)) as connection, \
+                closing(self._send(connection, "GET", path, None, {"Accept": "text/event-stream"})) as response:
             if response.status >= 300:
                 raise self._explain(self._read(response, _ERROR_BODY, path, self.limits.timeout_s))
             if (response.getheader("Content-Type") or "").split(";")[0].strip() != "text/event-stream":
@@ -172,7 +172,8 @@ class HttpClient:
                     raise
                 continue
             try:
-                return self._read(response, longest if response.status < 300 else _ERROR_BODY, path, timeout_s)
+                with closing(response):
+                    return self._read(response, longest if response.status < 300 else _ERROR_BODY, path, timeout_s)
             except BaseException:
                 connection.close()  # the rest of this answer must not become the next one
                 raise
@@ -194,7 +195,6 @@ class HttpClient:
 
     def _read(self, response: http.client.HTTPResponse, longest: int, path: str, timeout_s: float) -> Response:
         body = b"".join(self._pieces(response, longest, path, time.monotonic() + timeout_s))
-        response.close()  # the connection is free for the next request
         return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
 
     def _pieces(self, response: http.client.HTTPResponse, longest: int, path: str,
