@@ -83,6 +83,7 @@ def plot_curve(curve: Curve, title: str, axes: Any = None) -> Any:
     right.plot(curve.epoch, 100 * curve.accuracy, "s-", color="C1", label="accuracy")
     if not np.isnan(curve.validation_accuracy).all():
         right.plot(curve.epoch, 100 * curve.validation_accuracy, "s--", color="C1", label="validation accuracy")
+    axes.set_xticks(curve.epoch if len(curve) <= 20 else curve.epoch[::len(curve) // 10])
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     right.set_ylabel("accuracy, %")
