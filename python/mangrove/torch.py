@@ -32,8 +32,8 @@ def export(module: torch.nn.Module, example: Any, path: "os.PathLike[str] | str"
              not merged into convolutions. The module itself stays as it is.
     example  an input, [N, ...]; the file takes any N
 
-    errors   InvalidArgument: parameters that are not in the file under their names, as those of recurrent layers are
-             not; those of torch.onnx.export().
+    errors   InvalidArgument: parameters that are not in the file under their names, because they are not used, or layers
+             share them; those of torch.onnx.export().
     """
     target = os.fspath(path)
     with torch.no_grad():
@@ -88,7 +88,7 @@ def _check_state(module: torch.nn.Module, path: str) -> None:
                if name not in stored or not np.array_equal(stored[name], value.detach().cpu().numpy())]
     if missing:
         raise InvalidArgument(f"these parameters cannot be exported under their names: {', '.join(missing)}. They are "
-                              "not used, are shared by layers, or belong to a layer that ONNX has in another form")
+                              "not used, or shared by layers, or ONNX has their layer in another form")
 
 
 def _initializers(path: str) -> Dict[str, npt.NDArray[Any]]:

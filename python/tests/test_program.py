@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import mangrove
-from mangrove.local import _COORDINATOR_READY, _SERVICE_READY, _Processes
+from mangrove.local import _COORDINATOR_READY, _DASHBOARD_READY, _SERVICE_READY, _Processes
 
 PROGRAM = os.environ.get("MANGROVE_PROGRAM", "")
 
@@ -251,6 +252,74 @@ class ClusterOfTheProgram(unittest.TestCase):
     def test_keys(self) -> None:
         keys = {key.name: key for key in self.cluster.keys("train")}
         self.assertEqual((keys["epochs"].type, keys["epochs"].default), ("whole", "1"))
+
+
+def free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@unittest.skipUnless(PROGRAM, "MANGROVE_PROGRAM does not name the program")
+class AwayAndBack(unittest.TestCase):
+    """A dashboard and a coordinator that are killed and started again while a client follows a job."""
+
+    TOKEN = "f00dfeedf00dfeedf00dfeedf00dfeed"
+
+    def setUp(self) -> None:
+        self.processes = _Processes(PROGRAM)
+        self.addCleanup(self.processes.stop)
+        self.coordinator, self.dashboard = free_address(), free_address()
+        self.tokens = Path(self.processes.folder, "tokens")
+        self.tokens.touch(0o600)
+        self.tokens.write_text(f"admin {self.TOKEN}\n")
+        self.start_coordinator()
+        self.start_dashboard()
+        self.processes.start("node-1", ["node", "--coordinator", self.coordinator, "--listen", "127.0.0.1:0", "--name",
+                                        "node-1", "--threads", "1"])
+
+    def start_coordinator(self) -> None:
+        output = self.processes.start("coordinator", ["coordinator", "--listen", self.coordinator, "--no-announce",
+                                                      "--state", self.processes.folder + "/state"])
+        self.processes.wait_for("coordinator", output, _COORDINATOR_READY)
+        self.coordinator_process = self.processes._running[-1]
+
+    def start_dashboard(self) -> None:
+        output = self.processes.start("dashboard", ["dashboard", "--coordinator", self.coordinator, "--listen",
+                                                    self.dashboard, "--token-file", str(self.tokens)])
+        self.processes.wait_for("dashboard", output, _DASHBOARD_READY)
+        self.dashboard_process = self.processes._running[-1]
+
+    def test_a_job_is_followed_on(self) -> None:
+        with mangrove.connect(f"http://{self.dashboard}", self.TOKEN) as cluster:
+            for state in cluster.watch():
+                if state.nodes:
+                    break
+            job = cluster.train(model="lenet", data="glyphs", limit=1000, epochs=10_000)
+            epochs = []
+            for report in job.reports():
+                if not isinstance(report, mangrove.Epoch):
+                    continue
+                epochs.append(report.epoch)
+                if len(epochs) == 3:
+                    self.dashboard_process.kill()
+                    self.dashboard_process.wait()
+                    self.start_dashboard()
+                if len(epochs) == 6:
+                    self.coordinator_process.kill()
+                    self.coordinator_process.wait()
+                    self.start_coordinator()
+                if len(epochs) == 10:
+                    break
+            info = job.info()
+            self.assertEqual((info.state, info.starts), ("running", 2), (info, epochs))
+            self.assertEqual(epochs[:6], [1, 2, 3, 4, 5, 6], "the dashboard has told them twice, and the client has not")
+            last = epochs[-1]
+            self.assertGreater(last, 6)
+            # the coordinator went on from its last checkpoint: epochs behind that were made, and told, once more
+            self.assertEqual(epochs[6:], list(range(epochs[6], last + 1)))
+            np.testing.assert_array_equal(job.curve().epoch, np.arange(1, last + 1))
+            job.stop()
 
 
 @unittest.skipUnless(PROGRAM, "MANGROVE_PROGRAM does not name the program")
