@@ -89,7 +89,8 @@ Result<BatchStats> Trainer::step() {
   }
   MG_TRY(const data::Batch batch, loader_->next());
   replica_->seed(step_seed(options_.seed, steps_done_, 0));
-  const BatchStats stats = replica_->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
+  const std::span<const float> targets = targets_ ? targets_(batch) : std::span<const float>();
+  const BatchStats stats = replica_->compute_gradients(batch, 1.0f / static_cast<float>(batch.count), targets);
   update_parameters();
   visited_ += static_cast<std::size_t>(batch.count);
   epoch_stats_ += stats;
@@ -111,7 +112,9 @@ float Trainer::learning_rate() const {
 void Trainer::update_parameters() {
   const float rate = learning_rate();
   ++steps_done_;
+  if (before_update_) before_update_();
   optimizer_.step(rate, steps_done_, replica_->execution().program().options().threads);
+  if (after_update_) after_update_();
   for (std::size_t i = 0; i < average_.size(); ++i)
     ema_update(average_[i], views_[i].value, options_.ema_decay, steps_done_);
 }

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/clock.h"
@@ -46,6 +49,16 @@ class Trainer {
   float learning_rate() const;  // of the next step
   Replica& replica() { return *replica_; }
 
+  /// What is done to the gradients before each update, and to the parameters after it: constraints on them. Both lie
+  /// as replica().execution().parameters() says.
+  void on_update(std::function<void()> before, std::function<void()> after) {
+    before_update_ = std::move(before);
+    after_update_ = std::move(after);
+  }
+  /// What gives the target rows of a batch in place of its labels; see Targets::dense. They are used before it is
+  /// called again.
+  void set_targets(std::function<std::span<const float>(const data::Batch&)> targets) { targets_ = std::move(targets); }
+
   /// The trained network, as it is evaluated and exported: with the average of the weights where there is one.
   Graph model();
   /// Runs a data set through model(). errors: those of Replica::create and learn::evaluate.
@@ -82,6 +95,8 @@ class Trainer {
   Optimizer optimizer_;
   Schedule schedule_;
   std::vector<std::vector<float>> average_;  // of the weights, parallel to views_; empty without EMA
+  std::function<void()> before_update_, after_update_;
+  std::function<std::span<const float>(const data::Batch&)> targets_;
   std::unique_ptr<data::Loader> loader_;
   std::vector<std::uint32_t> order_;  // samples of this epoch (after a restore: of the rest of it)
   std::size_t visited_ = 0;           // how many of them
