@@ -14,6 +14,7 @@ cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 # A source, and the parts that it is made of. They include its header for its types; nothing else of it.
 parts="
   codec/codec.cc                codec/codecs/rows.h             a table: its rows
+  compress/method.cc            compress/methods/rows.h         a table: its rows
   data/augment/augmentation.cc  data/augment/transform.h        a table: its rows
   data/image.cc                 data/image_formats.h            a table: its rows
   data/loader.cc                data/batch_rows.h               what its threads do; a batch is the loader's

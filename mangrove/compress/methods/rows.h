@@ -1,0 +1,12 @@
+#pragma once
+
+#include "mangrove/compress/method.h"
+
+/// The rows of the table, one file each.
+namespace mangrove::compress::rows {
+
+MethodRow prune();
+MethodRow share();
+MethodRow train();
+
+}  // namespace mangrove::compress::rows
