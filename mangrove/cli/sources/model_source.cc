@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <sstream>
 
 #include "mangrove/base/file.h"
 #include "mangrove/cli/flag_ranges.h"
+#include "mangrove/compress/coded_model.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/identity/signature.h"
 #include "mangrove/zoo/zoo.h"
@@ -22,6 +24,27 @@ Status check_signature_beside(const std::string& path) {
   if (fits.ok()) return {};
   return make_error(fits.code(), path + ": the signature beside it does not fit: " + fits.error().message +
                                      "; if the change was yours, remove the signature: rm " + path + kSignatureEnding);
+}
+
+Result<bool> begins_as_coded_model(const std::string& path) {
+  MG_RETURN_IF_ERROR(InputFile::open(path));
+  std::string beginning(4, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  return compress::is_coded_model(beginning);
+}
+
+/// A coded file has no open dimensions but the batch: shapes that are given must be its own.
+Status check_input_shapes(const Graph& graph, const std::map<std::string, Shape>& shapes) {
+  for (const auto& [name, shape] : shapes) {
+    const auto input = std::ranges::find(graph.inputs(), name, [](const auto& known) { return known.first; });
+    if (input == graph.inputs().end())
+      return make_error(Code::not_found, "input_shape: there is no input '" + name + "'");
+    if (input->second.shape != shape)
+      return make_error(Code::invalid_argument, "input_shape: input '" + name + "' has shape " +
+                                                    to_string(input->second.shape) + ", not " + to_string(shape));
+  }
+  return {};
 }
 
 /// The model as its paper has it; of a model that is not listed, its family's first.
@@ -101,11 +124,17 @@ Result<Graph> load_model(const std::string& path, const std::string& input_shape
   MG_RETURN_IF_ERROR(check_signature_beside(path));
   LoadOptions options;
   MG_TRY(options.input_shapes, parse_input_shapes(input_shape));
-  return load_onnx(path, options);
+  MG_TRY(const bool is_coded, begins_as_coded_model(path));
+  if (!is_coded) return load_onnx(path, options);
+  MG_TRY(const std::string bytes, read_file(path));
+  MG_TRY(Graph graph, compress::parse_model(bytes).context("model " + path));
+  MG_RETURN_IF_ERROR(check_input_shapes(graph, options.input_shapes).context("model " + path));
+  return graph;
 }
 
 bool is_model_file(const std::string& model) {
-  return fs::path(model).extension() == ".onnx";
+  const fs::path ending = fs::path(model).extension();
+  return ending == ".onnx" || ending == compress::kCodedEnding;
 }
 
 Result<Graph> open_model(const std::string& model, const ModelSettings& settings) {

@@ -39,12 +39,14 @@ constexpr const char* kSignatureEnding = ".sig";
 /// or those of ModelSignature::parse()), those of read_file().
 Result<cluster::ModelSignature> load_signature(const std::string& path);
 
-/// An ONNX file, its open dimensions as the key input_shape says. If a signature lies beside it, it must be of this
+/// A model file: ONNX, its open dimensions as the key input_shape says, or a coded one (see compress::parse_model); its
+/// first bytes tell which. If a signature lies beside it, it must be of this
 /// file; who has signed it is not asked (see `mangrove model verify`).
-/// errors: those of load_onnx and parse_input_shapes; invalid_argument (the signature is of another file).
+/// errors: those of load_onnx, compress::parse_model and parse_input_shapes; invalid_argument (the signature is of
+/// another file, a shape that a coded file does not have).
 Result<Graph> load_model(const std::string& path, const std::string& input_shape);
 
-/// Whether `model` names an ONNX file rather than a model of the zoo.
+/// Whether `model` names a model file, *.onnx or *.mgz, rather than a model of the zoo.
 bool is_model_file(const std::string& model);
 
 /// A model of the zoo for these settings, or an ONNX file.
