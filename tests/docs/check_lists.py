@@ -26,6 +26,7 @@ RUNS = [
     ["infer", *NETWORK, "--local", "2", "--strategy", "single", "--run-dir", "single"],
     ["infer", "--tiers", str(ROOT / "tests" / "data" / "tiers.yaml"), "--data", "glyphs", "--limit", "200", "--run-dir", "tiers"],
     ["quantize", "run/model.onnx", "--calibrate", "glyphs", "--samples", "32", "-o", "int8.onnx"],
+    ["compress", "run/model.onnx", "--data", "glyphs", "--limit", "256", "--recipe", "deep_compression"],
     ["bench", "--seconds", "4", "--output", "bench.json"],
     ["profile", "lenet", "--output", "lenet.yaml"],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml")],

@@ -5,6 +5,7 @@
 /// The rows of the table, one file each.
 namespace mangrove::compress::rows {
 
+MethodRow channels();
 MethodRow prune();
 MethodRow share();
 MethodRow train();
