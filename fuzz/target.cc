@@ -19,6 +19,7 @@ constexpr Target kTargets[] = {
     {"checkpoint", &checkpoint},
     {"cifar", &cifar},
     {"codec", &codec},
+    {"coded_model", &coded_model},
     {"csv", &csv},
     {"data_spec", &data_spec},
     {"devices", &devices},

@@ -1,5 +1,6 @@
 #include "fuzz/targets/networks.h"
 
+#include "mangrove/compress/coded_model.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/engine/optimize.h"
 #include "mangrove/graph/onnx.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr Bytes kMostMemory = MiB(64);
 constexpr double kMostOperations = 1e7;
+constexpr std::size_t kChecksum = 4;  // bytes
 
 double operations(const Graph& graph) {
   double all = 0;
@@ -36,6 +38,12 @@ void run(const Graph& graph, Mode mode) {
 }
 
 }  // namespace
+
+void coded_model(std::string_view bytes) {
+  static_cast<void>(compress::parse_model(bytes));
+  if (bytes.size() > kChecksum)
+    static_cast<void>(compress::parse_model_content(bytes.substr(0, bytes.size() - kChecksum)));
+}
 
 void onnx(std::string_view bytes) {
   const Result<Graph> graph = parse_onnx(bytes);

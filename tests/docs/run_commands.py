@@ -31,7 +31,7 @@ GENERATED = ("figures.md", "operators.md", "jobs.md")  # their lines are as wide
 # Data sets that need a download are replaced by ones that the program draws; of sizes, the smaller one counts.
 DRAWN = {"mnist": "glyphs", "cifar10": "leaves", "cifar100": "leaves", "cifar100,labels=coarse": "leaves,labels=coarse"}
 AT_MOST = {"--epochs": 1, "--limit": 400, "--batch": 32, "--local": 8}
-LIMITED = {"train": 400, "infer": 200, "run": 400, "sim": 400}
+LIMITED = {"train": 400, "compress": 400, "infer": 200, "run": 400, "sim": 400}
 
 
 def strategies_of(command):
