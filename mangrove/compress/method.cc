@@ -7,7 +7,7 @@
 namespace mangrove::compress {
 
 std::span<const MethodRow> methods() {
-  static const std::array kMethods = {rows::prune(), rows::share(), rows::channels(), rows::train()};
+  static const std::array kMethods = {rows::prune(), rows::share(), rows::channels(), rows::low_rank(), rows::train()};
   return kMethods;
 }
 

@@ -120,7 +120,7 @@ TEST(QuantizeStatic, ScalesHoldTheRangesThatWereSeen) {
   EXPECT_FLOAT_EQ(scale("r3"), seen.at("r3").high() / 255);
 }
 
-struct Network {
+struct FloatNetwork {
   const char* name;
   Graph (*make)();
   std::size_t layers;  // quantized
@@ -171,12 +171,14 @@ Graph projected() {
   return residual_network(true);
 }
 
-class EveryNetwork : public ::testing::TestWithParam<Network> {};
+class EveryNetwork : public ::testing::TestWithParam<FloatNetwork> {};
 INSTANTIATE_TEST_SUITE_P(QuantizeStatic, EveryNetwork,
-                         ::testing::Values(Network{"residual", residual, 4, 25}, Network{"projected", projected, 5, 25},
-                                           Network{"depthwise", depthwise, 3, 20},
-                                           Network{"shared_weights", shared_weights, 2, 30},
-                                           Network{"dense", dense, 3, 30}, Network{"branches", branches, 3, 30}),
+                         ::testing::Values(FloatNetwork{"residual", residual, 4, 25},
+                                           FloatNetwork{"projected", projected, 5, 25},
+                                           FloatNetwork{"depthwise", depthwise, 3, 20},
+                                           FloatNetwork{"shared_weights", shared_weights, 2, 30},
+                                           FloatNetwork{"dense", dense, 3, 30},
+                                           FloatNetwork{"branches", branches, 3, 30}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(EveryNetwork, StaysNearTheFloatNetworkAndComesBackFromAFile) {

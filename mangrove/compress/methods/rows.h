@@ -6,6 +6,7 @@
 namespace mangrove::compress::rows {
 
 MethodRow channels();
+MethodRow low_rank();
 MethodRow prune();
 MethodRow share();
 MethodRow train();
