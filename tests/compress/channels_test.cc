@@ -171,6 +171,17 @@ TEST(Channels, AStepDropsTheShareThatIsAskedForAndTrainsOn) {
   EXPECT_GT(glyph_accuracy(network.graph), glyph_accuracy(graph) - 0.05);
 }
 
+TEST(Channels, BySensitivityTheShareIsKeptOfAllWeightsTogether) {
+  const Graph graph = trained_perceptron();
+  const Network network = cooked("- channels: {keep: 0.5, rounds: 1, epochs: 1, learning_rate: 0.05, by: sensitivity}",
+                                 {graph, {}}, glyph_workplace(graph, 2000));
+  const auto first = static_cast<double>(network.graph.value("fc1.weight").shape[0]);
+  const auto second = static_cast<double>(network.graph.value("fc2.weight").shape[0]);
+  // shares count as the weights of their layer do: 64 x 784 and 32 x 64
+  EXPECT_NEAR((first / 64 * 64 * 784 + second / 32 * 32 * 64) / (64 * 784 + 32 * 64), 0.5, 0.02);
+  EXPECT_GT(glyph_accuracy(network.graph), glyph_accuracy(graph) - 0.1);
+}
+
 TEST(Channels, AStepBehindPruningIsRefused) {
   const Graph graph = trained_perceptron();
   const Recipe recipe = parse_recipe("- prune: {epochs: 0}\n- channels: {epochs: 0}\n", "recipe").value();
