@@ -72,7 +72,7 @@ TEST(Compress, LeavesACodedFileThatAnswersAsItsExportDoes) {
 
 TEST(Compress, CtrlCKeepsWhatIsDoneAndResumeGoesOn) {
   const TemporaryFolder folder;
-  prepare_compression(folder, "- prune: {keep: 0.2, rounds: 2, epochs: 1}\n- train: {epochs: 1000}\n");
+  prepare_compression(folder, "- prune: {keep: 0.2, rounds: 3, epochs: 4}\n");
   const std::vector<std::string> arguments = {
       program(), "compress", folder / "m.onnx",      "--data", "glyphs",        "--limit",
       "20000",   "--recipe", folder / "recipe.yaml", "--out",  folder / "s.mgz"};
@@ -88,6 +88,12 @@ TEST(Compress, CtrlCKeepsWhatIsDoneAndResumeGoesOn) {
   const Finished refused = run_program(other);
   EXPECT_EQ(refused.status, 2);
   EXPECT_NE(refused.err.find("another model, recipe, data, limit or seed"), std::string::npos) << refused.err;
+  std::vector<std::string> again = arguments;
+  again.push_back("--resume");
+  const Finished resumed = run_program(again);
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_TRUE(fs::exists(folder / "s.mgz"));
+  EXPECT_FALSE(fs::exists(folder / "s.mgz.progress"));
 }
 
 struct CompressUsage {
