@@ -4,17 +4,18 @@
 # threads under ThreadSanitizer. Tests that were skipped are listed at the end.
 #
 #   ./test.sh            # check release asan-short tsan-short
-#   ./test.sh tsan       # only that one of: check release python package package-arm64 container container-arm64
+#   ./test.sh tsan       # only that one of: check release python web package package-arm64 container container-arm64
 #                        #   kubernetes arm64 asan-short asan tsan-short tsan
 #
 # asan has train, cluster, serve, dashboard, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has
 # serve, train and infer besides what tsan-short has. Neither runs without a name: from nothing, two cores would need
-# more than an hour for them. python checks and tests the Python package with the program of release. package makes the Debian packages and
-# installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm, under emulation. container makes an image of
-# the package, and runs a coordinator, nodes and servers in containers. container-arm64 makes one for 64-bit Arm, and
-# trains in it under emulation. These four need root. kubernetes renders the manifests and the chart, and checks them
-# against the schemas that Kubernetes publishes; it needs npm's registry. arm64 builds for 64-bit Arm, and runs the
-# tests of the modules that compute, compress, read and send under emulation.
+# more than an hour for them. python checks and tests the Python package with the program of release. web checks the
+# dashboard's page, and tests it in Chromium with this program; it needs npm's registry, and Node.js 20. package makes
+# the Debian packages and installs them in a fresh Debian 12. package-arm64 does so for 64-bit Arm, under emulation.
+# container makes an image of the package, and runs a coordinator, nodes and servers in containers. container-arm64
+# makes one for 64-bit Arm, and trains in it under emulation. These four need root. kubernetes renders the manifests and
+# the chart, and checks them against the schemas that Kubernetes publishes; it needs npm's registry. arm64 builds for
+# 64-bit Arm, and runs the tests of the modules that compute, compress, read and send under emulation.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -50,6 +51,9 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 
 run_release() { build_and_test release ""; }
 run_python() { echo "== python ==" && scripts/build.sh release mangrove && scripts/python.sh; }
+run_web() {
+  echo "== web ==" && scripts/build.sh release mangrove && scripts/web.sh && scripts/web.sh real build/release/bin/mangrove
+}
 run_package() { echo "== package ==" && scripts/package.sh && tests/deploy/package.sh build/release; }
 run_package_arm64() { echo "== package-arm64 ==" && scripts/package.sh arm64 && tests/deploy/package.sh build/arm64; }
 run_container() { echo "== container ==" && scripts/package.sh && tests/deploy/container.sh && tests/deploy/container-both.sh; }
@@ -82,6 +86,7 @@ for one; do
     check) echo "== check ==" && scripts/check.sh ;;
     release) run_release ;;
     python) run_python ;;
+    web) run_web ;;
     package) run_package ;;
     package-arm64) run_package_arm64 ;;
     container) run_container ;;
@@ -92,8 +97,8 @@ for one; do
     asan) run_asan train cluster serve dashboard cli exits privacy job fuzz ;;
     tsan-short) run_tsan base data net cluster dashboard ;;
     tsan) run_tsan base data net cluster serve dashboard train infer ;;
-    *) echo "test.sh: unknown '$one': expected check, release, python, package, package-arm64, container, container-arm64," \
-      "kubernetes, arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
+    *) echo "test.sh: unknown '$one': expected check, release, python, web, package, package-arm64, container," \
+      "container-arm64, kubernetes, arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
 if [ -s "$skipped" ]; then

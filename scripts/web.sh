@@ -4,6 +4,7 @@
 #   scripts/web.sh                # check, test and browser
 #   scripts/web.sh build          # web/dist/ from web/src/; it is committed, so that nobody else needs npm
 #   scripts/web.sh check          # layout and types are right, and web/dist/ is what web/src/ makes
+#   scripts/web.sh stale          # only that web/src/ is as it was when web/dist/ was made; needs no npm
 #   scripts/web.sh format         # lays out the sources as check wants them
 #   scripts/web.sh test           # what needs no browser
 #   scripts/web.sh browser        # the page in Chromium, with a server that imitates a cluster
@@ -29,7 +30,15 @@ install_npm_packages() {
 
 compile_tests() { node "$web/test/bundle.mjs"; }
 
-do_build() { node "$web/build.mjs"; }
+# What the page is made from, and what it came to.
+fingerprint() { (cd "$web" && find src dist build.mjs package-lock.json tsconfig.json -type f | LC_ALL=C sort | xargs sha256sum); }
+
+do_build() { node "$web/build.mjs" && fingerprint > "$web/built.sha256"; }
+
+do_stale() {
+  fingerprint | diff "$web/built.sha256" - > /dev/null ||
+    { echo "web.sh: web/src has changed since web/dist was made; run scripts/web.sh build, and commit web/" >&2; return 1; }
+}
 
 sources() { git ls-files -- 'web/*.ts' 'web/*.tsx' 'web/*.mjs' 'web/src/*.css'; }
 
@@ -71,13 +80,14 @@ do_serve() { compile_tests && exec node "$tests/mock_server.mjs" --dist "$web/di
 [ $# -gt 0 ] || { "$0" check && "$0" test && "$0" browser && exit; }
 name=$1 && shift
 case $name in
+  stale) do_stale && exit ;;
   build | check | format | test | browser | pictures | serve) ;;
   real)
     if [ $# -ne 1 ] || [ ! -x "$1" ]; then
       echo "web.sh: real: expected a program, such as build/release/bin/mangrove" >&2
       exit 2
     fi ;;
-  *) echo "web.sh: unknown '$name': expected build, check, format, test, browser, real, pictures or serve" >&2
+  *) echo "web.sh: unknown '$name': expected build, check, stale, format, test, browser, real, pictures or serve" >&2
     exit 2 ;;
 esac
 install_npm_packages
