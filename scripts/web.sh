@@ -80,7 +80,7 @@ do_serve() { compile_tests && exec node "$tests/mock_server.mjs" --dist "$web/di
 [ $# -gt 0 ] || { "$0" check && "$0" test && "$0" browser && exit; }
 name=$1 && shift
 case $name in
-  stale) do_stale && exit ;;
+  stale) do_stale; exit ;;
   build | check | format | test | browser | pictures | serve) ;;
   real)
     if [ $# -ne 1 ] || [ ! -x "$1" ]; then
