@@ -18,7 +18,7 @@ namespace {
 
 using Answers = InferenceHistory::Answers;
 
-constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMostChartRows = 64;
 constexpr double kMilli = 1000;
 
 Curve scaled(Curve curve, double factor) {
@@ -83,7 +83,7 @@ std::string shown(const std::string& name) {
 std::string tier_picture(const infer::TiersResult& result) {
   std::vector<Box> boxes;
   for (const infer::TiersResult::Tier& tier : result.tiers) {
-    if (boxes.size() == kMostRows) break;
+    if (boxes.size() == kMostChartRows) break;
     const auto count = std::ranges::count(result.devices, tier.tier, &infer::TiersResult::Device::tier);
     Box box{.title = fmt::format("{}, {}", shown(tier.tier), format_things(count, "device"))};
     box.lines = {fmt::format("{} labels", shown(tier.labels)),
@@ -106,7 +106,7 @@ std::string device_rows(const infer::TiersResult& result) {
   std::vector<ShareRow> rows;
   for (const infer::TiersResult::Device& device : result.devices) {
     const double share = device.busy / result.all.seconds;
-    if (!(result.all.seconds > 0) || !std::isfinite(share) || rows.size() == kMostRows) continue;
+    if (!(result.all.seconds > 0) || !std::isfinite(share) || rows.size() == kMostChartRows) continue;
     rows.push_back({fmt::format("{} ({})", shown(device.node), shown(device.tier)),
                     {{"a", share,
                       fmt::format("{} busy, {}{}", format_percent(share, 0),
@@ -120,7 +120,7 @@ std::string device_rows(const infer::TiersResult& result) {
 std::string exit_rows(const std::vector<infer::ExitReport>& exits) {
   std::vector<ShareRow> rows;
   for (const infer::ExitReport& exit : exits) {
-    if (rows.size() == kMostRows) break;
+    if (rows.size() == kMostChartRows) break;
     const std::string accuracy = exit.accuracy ? ", " + share_text(exit.accuracy) + " right" : "";
     rows.push_back(
         {fmt::format("exit {}{}", exit.exit, exit.answer ? ", " + shown(*exit.answer) + " answer" : ""),
@@ -137,7 +137,7 @@ std::string view_table(const infer::ViewsResult& result) {
       "<th>features</th><th></th></tr>\n";
   std::size_t rows = 0;
   for (const infer::ViewsResult::View& view : result.views) {
-    if (rows++ == kMostRows) break;
+    if (rows++ == kMostChartRows) break;
     html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", view.view,
                         escaped(shown(view.node)), format_count(view.micro_batches_without),
                         format_bytes(view.score_bytes), format_bytes(view.feature_bytes), view.is_lost ? "lost" : "");
@@ -151,7 +151,7 @@ std::string member_rows(const infer::EnsembleResult& result) {
   for (const infer::EnsembleResult::Member& member : result.members) longest = std::max(longest, member.seconds);
   std::vector<ShareRow> rows;
   for (const infer::EnsembleResult::Member& member : result.members) {
-    if (rows.size() == kMostRows || longest <= 0) break;
+    if (rows.size() == kMostChartRows || longest <= 0) break;
     rows.push_back({fmt::format("network {} on {}", rows.size() + 1, shown(member.node)),
                     {{"a", member.seconds / longest, format_seconds(member.seconds)}}});
   }
