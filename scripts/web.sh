@@ -77,7 +77,10 @@ do_pictures() {
 
 do_serve() { compile_tests && exec node "$tests/mock_server.mjs" --dist "$web/dist" "$@"; }
 
-[ $# -gt 0 ] || { "$0" check && "$0" test && "$0" browser && exit; }
+if [ $# -eq 0 ]; then
+  for part in check test browser; do "$0" "$part"; done
+  exit
+fi
 name=$1 && shift
 case $name in
   stale) do_stale; exit ;;

@@ -119,4 +119,28 @@ test("the coordinator is started again, and the page comes back", { timeout: 90_
   await row("ann").getByText("alive").waitFor({ timeout: 30_000 });
 });
 
+test(
+  "a job that runs goes on after a restart of the coordinator, and so does its page",
+  { timeout: 240_000 },
+  async () => {
+    await fillIn("glyphs", 60_000, 50);
+    await page.getByRole("button", { name: "Start training" }).click();
+    await page.getByText(/epoch 1 of 50/).waitFor({ timeout: 60_000 });
+    await cluster.killCoordinator();
+    await page.getByText("The coordinator does not answer.").waitFor();
+    await cluster.startCoordinator();
+    await page.getByText("2: its coordinator was restarted").waitFor({ timeout: 60_000 });
+    const progress = page.locator(".progress .facts-text");
+    const before = await progress.innerText();
+    await page.waitForFunction(
+      (text) => document.querySelector(".progress .facts-text")?.textContent !== text,
+      before,
+      { timeout: 60_000 },
+    );
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop the job" }).click();
+    await page.locator(".head .state.stopped").waitFor({ timeout: 60_000 });
+  },
+);
+
 test("the page had nothing to complain of", () => assert.deepEqual(complaints, []));
