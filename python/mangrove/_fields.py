@@ -17,13 +17,22 @@ def malformed(what: str, why: str) -> Error:
                  code="data_loss")
 
 
+_MOST_DIGITS = 40  # of a whole number; reading longer ones takes the square of their length
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(text)} digits")
+    return int(text)
+
+
 def parse_json(data: bytes, what: str) -> Any:
     """What is in a body. Control characters in its texts are written out.
 
     errors  data_loss: it is no JSON, has been cut off, or is nested too deeply.
     """
     try:
-        return cleaned(json.loads(data.decode("utf-8")))
+        return cleaned(json.loads(data.decode("utf-8"), parse_int=_whole_number))
     except RecursionError:
         raise malformed(what, "lists and objects are nested too deeply") from None
     except ValueError as error:

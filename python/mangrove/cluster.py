@@ -325,8 +325,14 @@ class Cluster:
 
     def _begin(self, command: str, keys: Mapping[str, Any]) -> Job:
         values = {name: _key_value(name, value) for name, value in without_aliases(keys).items() if value is not None}
-        answer = Fields(self._http.post_json("/api/v1/jobs", {"command": command, "keys": values}), "the new job")
-        return Job(self._http, answer.required_text("id"))
+        try:
+            answer = self._http.post_json("/api/v1/jobs", {"command": command, "keys": values})
+        except Unavailable as error:
+            if error.status == 0:  # the answer may be what was lost
+                raise Unavailable(f"{error}. The job may have begun all the same: cluster.jobs() says so",
+                                  error.code) from error
+            raise
+        return Job(self._http, Fields(answer, "the new job").required_text("id"))
 
 
 def connect(url: Optional[str] = None, token: Optional[str] = None, ca: Optional[str] = None, *,

@@ -20,6 +20,7 @@ from .reports import Epoch, Event, Report, event_of
 from .result import Result, report_of
 
 _ENDED = ("done", "failed", "stopped")
+_STOP_S = 600.0            # until a job has ended in good order; large ones write large checkpoints
 _MOST_REMEMBERED = 65_536  # reports whose repetition is noticed
 
 
@@ -181,7 +182,7 @@ class Job:
 
         errors  NotFound, Refused (a viewer may not); failed_precondition: it has ended already.
         """
-        answer = self._http.post_json(self._path + "/stop", {})
+        answer = self._http.post_json(self._path + "/stop", {}, timeout_s=_STOP_S)
         return Fields(answer, "the answer to stop").text("message")
 
     def events(self) -> List[Event]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -122,7 +123,8 @@ class Calls(FakeClusterTest):
 
     def test_answers_that_are_no_json(self) -> None:
         deep = b"[" * 200_000
-        for body in (b"", b'{"nodes": [', b"\xff\xfe", b"[]", deep, b'{"nodes": 1}', b'{"nodes": [1e999]}'):
+        for body in (b"", b'{"nodes": [', b"\xff\xfe", b"[]", deep, b'{"nodes": 1}', b'{"nodes": [1e999]}',
+                     b'{"nodes": ' + b"9" * 2_000_000 + b"}"):
             self.server.on("GET /api/v1/cluster", Reply(body=body))
             with self.subTest(body=body[:20]), self.assertRaises(mangrove.Error) as caught:
                 self.cluster.nodes()
@@ -247,6 +249,16 @@ class Beginning(FakeClusterTest):
         self.server.on("POST /api/v1/jobs", problem(503, "unavailable", "busy", Retry_After="0"))
         with self.assertRaises(mangrove.Unavailable):
             self.cluster.train()
+        self.assertEqual(len(self.server.calls("/api/v1/jobs")), 1)
+
+    def test_lost_answer_leaves_open_whether_it_has_begun(self) -> None:
+        self.cluster._http.limits = mangrove._http.Limits(timeout_s=0.2)
+        over = threading.Event()
+        self.addCleanup(over.set)
+        self.server.on("POST /api/v1/jobs", lambda request: over.wait(10) and reply_json({"id": "job-1"}, 201))
+        with self.assertRaisesRegex(mangrove.Unavailable, "not answered in time.*may have begun all the same") as caught:
+            self.cluster.train()
+        self.assertEqual(caught.exception.code, "deadline_exceeded")
         self.assertEqual(len(self.server.calls("/api/v1/jobs")), 1)
 
     def test_dictionaries(self) -> None:
