@@ -225,6 +225,8 @@ class Job:
             self._epochs[report.phase, report.epoch] = report
         elif isinstance(report, Result):
             self._result = report
+            for epoch in report.epochs_told:  # all that is left of them, long after the job
+                self._epochs.setdefault((epoch.phase, epoch.epoch), epoch)
 
     def _note_end(self, data: bytes) -> None:
         fields = Fields(parse_object(data, f"the end of job {self.id}"), f"the end of job {self.id}")
@@ -237,7 +239,7 @@ class Job:
         if self._end is None and self.info().state in _ENDED:
             for _ in self.reports():
                 pass  # they are noted
-        return list(self._epochs.values())
+        return sorted(self._epochs.values(), key=lambda one: one.epoch)
 
     def _result_or_error(self) -> Result:
         state, message = self._end or ("lost", "")

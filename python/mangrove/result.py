@@ -59,6 +59,11 @@ class Result(Report, Mapping[str, Any]):
         """What a person wants to know of, in order."""
         return self._fields.items("events", event_of)
 
+    @property
+    def epochs_told(self) -> List[Epoch]:
+        """What was told of each epoch of a training; [] where the coordinator has not kept it."""
+        return self._fields.items("curve", lambda raw: _epoch(Fields(raw, "an epoch of a result")))
+
     def __getattr__(self, name: str) -> Any:
         raw = self.__dict__.get("raw", {})  # a copy that is being made has none yet
         if name in raw:

@@ -237,6 +237,13 @@ class Courses(JobTest):
         self.server.on("GET /api/v1/jobs/job-1", job_row("done"))
         self.assertEqual(len(self.job(stream(*WHOLE)).curve()), 2)
 
+    def test_where_only_the_result_is_left_its_epochs_are_taken(self) -> None:
+        self.server.on("GET /api/v1/jobs/job-1", job_row("done"))
+        job = self.job(stream(event("epoch", epoch(2, loss=0.125)),
+                              event("result", {**RESULT, "curve": [epoch(1), epoch(2), epoch(3)]}), end()))
+        np.testing.assert_array_equal(job.curve().epoch, [1, 2, 3])
+        np.testing.assert_array_equal(job.curve().loss, [2.0, 0.125, 2 / 3])
+
     def test_of_a_job_that_runs_those_that_were_told(self) -> None:
         job = self.job(stream(*WHOLE))
         self.assertEqual(job.history.history, {})
