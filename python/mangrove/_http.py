@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import socket
 import ssl
 import threading
@@ -109,7 +110,7 @@ class HttpClient:
             pause = _retry_after(answer)
             if not (safe and waits) or pause is None or time.monotonic() + pause > give_up:
                 raise error
-            time.sleep(pause)
+            time.sleep(pause * random.uniform(1.0, 1.5))  # those that were turned away together come back one by one
 
     def download(self, path: str, file: BinaryIO, longest: int) -> int:
         """Writes a body into a file, piece by piece. Gives back its length in bytes."""

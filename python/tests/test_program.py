@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,21 @@ class ServiceOfTheProgram(unittest.TestCase):
         with self.assertRaises(mangrove.Error) as caught:
             self.service(small.url).classify(bytes(8 << 20))
         self.assertEqual((caught.exception.status, caught.exception.code), (413, "resource_exhausted"))
+
+    def test_full_queue_is_waited_for(self) -> None:
+        busy = Served("digits", "--model", self.model, "--max-queue", "1", "--max-batch", "8", "--max-wait", "300ms")
+        self.addCleanup(busy.stop)
+        service = self.service(busy.url)
+        batches = [np.full((1, 1, 28, 28), i / 4, dtype=np.float32) for i in range(4)]
+        expected = [self.service().infer(batch) for batch in batches]
+        with ThreadPoolExecutor(len(batches)) as pool:
+            answers = list(pool.map(service.infer, batches))
+        for answer, wanted in zip(answers, expected):
+            np.testing.assert_allclose(answer, wanted, rtol=1e-4, atol=1e-5)
+        with urllib.request.urlopen(busy.url + "/v2/models/digits/stats", timeout=10) as stats:
+            counts = json.load(stats)["model_stats"][0]["inference_stats"]
+        self.assertEqual(counts["success"]["count"], len(batches))
+        self.assertGreater(counts["fail"]["count"], 0, "the queue was never full")
 
     def test_certificates_and_tokens(self) -> None:
         coordinator = _Processes(PROGRAM)
