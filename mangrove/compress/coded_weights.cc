@@ -151,6 +151,7 @@ std::vector<std::uint32_t> shared_values(std::span<const float> weights, std::in
   }
   if (static_cast<std::int64_t>(counts.size()) * 3 > kept * 2) return {};
   std::vector<std::uint32_t> values;
+  values.reserve(counts.size());
   for (const auto& [bits, count] : counts) values.push_back(bits);
   return values;
 }

@@ -10,7 +10,7 @@ namespace mangrove::compress {
 
 /// How fast a network answers one sample, and in how much memory.
 struct AnswerCost {
-  Seconds seconds = 0;  // median
+  Seconds seconds = 0;  // mean over a turn, in the fastest turn: others on the machine only make it slower
   Bytes memory = 0;     // of the compiled program: weights and activations
 };
 

@@ -63,6 +63,28 @@ Result<std::vector<Recipe::Step>> steps_of(const std::string& where, const YAML:
   return steps;
 }
 
+/// With seeds of its own for every step, and phases that name the round: "prune 2/4: train".
+Workplace workplace_of_round(const Workplace& workplace, const Recipe::Step& step, const RecipeProgress& progress) {
+  constexpr std::uint64_t kSeedsOfAStep = 10'000;  // more than a method has rounds
+  Workplace here = workplace;
+  here.seed += kSeedsOfAStep * static_cast<std::uint64_t>(progress.step);
+  if (!workplace.progress) return here;
+  std::string round(step.row->name);
+  if (const std::int64_t rounds = step.method->rounds(); rounds > 1) {
+    round += ' ';
+    round += std::to_string(progress.round + 1);
+    round += '/';
+    round += std::to_string(rounds);
+  }
+  round += ": ";
+  here.progress = [tell = workplace.progress, round](const std::string& piece, std::int64_t done, std::int64_t total) {
+    std::string phase = round;
+    phase += piece;
+    tell(phase, done, total);
+  };
+  return here;
+}
+
 }  // namespace
 
 Result<Recipe> parse_recipe(const std::string& text, const std::string& where) {
@@ -89,20 +111,12 @@ Result<Recipe> open_recipe(const std::string& name_or_file) {
 
 Status run_recipe(const Recipe& recipe, RecipeProgress& progress, const Workplace& workplace,
                   const std::function<Status(const RecipeProgress&)>& save) {
-  constexpr std::uint64_t kSeedsOfAStep = 10'000;  // more than a method has rounds
   for (; progress.step < static_cast<std::int64_t>(recipe.steps.size()); ++progress.step, progress.round = 0) {
     const Recipe::Step& step = recipe.steps[static_cast<std::size_t>(progress.step)];
     const std::string what =
         "step " + std::to_string(progress.step + 1) + " of the recipe (" + std::string(step.row->name) + ")";
-    Workplace here = workplace;
-    here.seed += kSeedsOfAStep * static_cast<std::uint64_t>(progress.step);
-    for (const std::int64_t rounds = step.method->rounds(); progress.round < rounds;) {
-      const std::string which =
-          rounds == 1 ? "" : " " + std::to_string(progress.round + 1) + "/" + std::to_string(rounds);
-      const std::string phase = std::string(step.row->name) + which;
-      here.progress = [&](const std::string& piece, std::int64_t done, std::int64_t total) {
-        if (workplace.progress) workplace.progress(phase + ": " + piece, done, total);
-      };
+    while (progress.round < step.method->rounds()) {
+      const Workplace here = workplace_of_round(workplace, step, progress);
       MG_TRY(progress.network, step.method->run(progress.network, progress.round, here).context(what));
       ++progress.round;
       MG_RETURN_IF_ERROR(save(progress));

@@ -71,6 +71,7 @@ Result<Shares> sensitive_family_shares(const std::vector<ChannelGroups::Family>&
                                        const ChannelGroups& channels, const Graph& graph, double keep,
                                        const Workplace& workplace) {
   std::vector<LayerWeights> layers;
+  layers.reserve(families.size());
   for (const ChannelGroups::Family& family : families)
     layers.push_back({.node = family.name, .weights = node_called(graph, family.name).inputs[1], .bias = ""});
   const auto shrunk = [&](const LayerWeights& layer, double share) {

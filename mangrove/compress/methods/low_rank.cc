@@ -41,7 +41,7 @@ class LowRankRewriter {
   }
 
   std::string add_weights(const std::string& stem, Tensor tensor) {
-    const std::string name = uses_.unused_name(stem);
+    std::string name = uses_.unused_name(stem);
     parts_.initializers.emplace(name, std::move(tensor));
     return name;
   }
@@ -51,7 +51,7 @@ class LowRankRewriter {
                      std::vector<std::string> inputs) {
     std::string name = like.name + ending;
     while (!names_.insert(name).second) name += "_";
-    const std::string output = uses_.unused_name(like.outputs[0] + ending);
+    std::string output = uses_.unused_name(like.outputs[0] + ending);
     parts_.nodes.push_back({.name = name,
                             .op = like.op,
                             .attributes = std::move(attributes),
