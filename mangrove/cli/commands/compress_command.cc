@@ -82,7 +82,7 @@ Result<CompressInput> open_input(const CompressState& state, std::stop_token sto
   MG_TRY(Graph graph, load_model(state.model, state.input_shape));
   const std::string where = "model " + state.model;
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph).context(where));
-  MG_TRY(const std::string name, data_for(graph, state.data, state.data_dir, stop));
+  MG_TRY(const std::string name, data_for(graph, state.data, state.data_dir, std::move(stop)));
   const fs::path folder = data::data_folder(state.data_dir);
   MG_TRY(auto train, data::open_dataset(name, data::Split::train, folder));
   MG_TRY(auto test, data::open_dataset(name, data::Split::test, folder));
@@ -175,7 +175,7 @@ double recall(const learn::ConfusionMatrix& confusion, std::int32_t truth) {
 }
 
 Status add_accuracy(CompressReport& report, const CompressState& state, const CompressInput& input, const Graph& after,
-                    ProgressDisplay& display, std::stop_token stop) {
+                    ProgressDisplay& display, const std::stop_token& stop) {
   const LoopProgress progress(display, "evaluate", input.test->size());
   MG_TRY(const auto first, confusion_of(input.graph, state, input, progress, stop));
   MG_TRY(const auto second, confusion_of(after, state, input, progress, stop));
