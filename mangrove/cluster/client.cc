@@ -26,7 +26,8 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kAnswersWithin = 10;
-constexpr Seconds kAwayAtMost = 600;  // a coordinator that is started again
+constexpr Seconds kComesBackWithin = 1;  // a connection that broke between two questions
+constexpr Seconds kAwayAtMost = 600;     // a coordinator that is started again
 constexpr Seconds kRetryAfter = 0.5;
 
 /// What a newer coordinator tells in ways that are not known here is left out.
@@ -67,6 +68,7 @@ struct Stops {
 
 struct Client::Impl {
   struct Talk;
+  void prepare(grpc::ClientContext& context, const std::stop_token& stop = {}) const;
   Status run(FromClient first, const Reporter& report, const Stops& stops);
   Talk talk(FromClient first, const Reporter& report, const Stops& stops);
   void push_frames(grpc::ClientContext& context, const std::stop_token& stop);
@@ -87,6 +89,13 @@ struct Client::Impl {
   std::optional<Instant> lost;  // the coordinator, since then
   Instant began;
 };
+
+/// For a question. If the connection broke since the last one, a call would fail at once while the channel connects
+/// anew; and since nobody waited for it, the channel would never be connected.
+void Client::Impl::prepare(grpc::ClientContext& context, const std::stop_token& stop) const {
+  std::ignore = wait_connected(*channel, clock.after(kComesBackWithin), stop);  // the call itself says what is wrong
+  context.set_deadline(from_now(kAnswersWithin));
+}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
@@ -112,7 +121,7 @@ Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator,
 
 Result<std::vector<JobStatus>> Client::jobs() {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   ListJobsResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListJobs(&context, {}, &response))
                          .context("asking the coordinator at " + impl_->coordinator + " for its jobs"));
@@ -121,7 +130,7 @@ Result<std::vector<JobStatus>> Client::jobs() {
 
 Result<std::vector<std::string>> Client::events(const std::string& job_id) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   ListEventsRequest request;
   request.set_job_id(job_id);
   ListEventsResponse response;
@@ -132,7 +141,7 @@ Result<std::vector<std::string>> Client::events(const std::string& job_id) {
 
 Result<std::string> Client::switch_scheduler(const std::string& scheduler, const std::string& job_id) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   SwitchSchedulerRequest request;
   request.set_scheduler(scheduler);
   request.set_job_id(job_id);
@@ -144,7 +153,7 @@ Result<std::string> Client::switch_scheduler(const std::string& scheduler, const
 
 Result<InviteResponse> Client::invite(const InviteRequest& invitation) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   InviteResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->Invite(&context, invitation, &response))
                          .context("coordinator at " + impl_->coordinator));
@@ -153,7 +162,7 @@ Result<InviteResponse> Client::invite(const InviteRequest& invitation) {
 
 Result<std::vector<MemberStatus>> Client::members() {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   ListMembersResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->ListMembers(&context, {}, &response))
                          .context("coordinator at " + impl_->coordinator));
@@ -162,7 +171,7 @@ Result<std::vector<MemberStatus>> Client::members() {
 
 Status Client::revoke(const std::string& name) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   RevokeRequest request;
   request.set_name(name);
   RevokeResponse response;
@@ -172,7 +181,7 @@ Status Client::revoke(const std::string& name) {
 
 Result<ReplaceAuthorityResponse> Client::replace_authority() {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context);
   ReplaceAuthorityResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->ReplaceAuthority(&context, {}, &response))
                          .context("coordinator at " + impl_->coordinator));
@@ -186,7 +195,7 @@ Result<std::vector<NodeStatus>> Client::nodes() {
 
 Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kAnswersWithin));
+  impl_->prepare(context, stop);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   ListNodesResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListNodes(&context, {}, &response))
