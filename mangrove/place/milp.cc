@@ -74,34 +74,54 @@ void Milp::add_row(Terms terms, double low, double high) {
   rows_.push_back({std::move(terms), low, high});
 }
 
-Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
-  const MutexLock lock(cbc_mutex);
-  OsiClpSolverInterface solver;
+void Milp::load(OsiClpSolverInterface& solver) const {
   solver.messageHandler()->setLogLevel(0);
   solver.getModelPtr()->setLogLevel(0);
   const auto bound_of = [](double bound) { return std::isinf(bound) ? std::copysign(COIN_DBL_MAX, bound) : bound; };
-  {
-    std::vector<double> low, high, cost, row_low, row_high, factors;
-    for (const Column& column : columns_) {
-      low.push_back(bound_of(column.low));
-      high.push_back(bound_of(column.high));
-      cost.push_back(column.cost);
-    }
-    std::vector<int> rows, in_columns;
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      row_low.push_back(bound_of(rows_[r].low));
-      row_high.push_back(bound_of(rows_[r].high));
-      for (const auto& [column, factor] : rows_[r].terms) {
-        rows.push_back(static_cast<int>(r));
-        in_columns.push_back(column);
-        factors.push_back(factor);
-      }
-    }
-    CoinPackedMatrix matrix(/*colordered=*/true, rows.data(), in_columns.data(), factors.data(),
-                            static_cast<CoinBigIndex>(factors.size()));
-    matrix.setDimensions(static_cast<int>(rows_.size()), columns());
-    solver.loadProblem(matrix, low.data(), high.data(), cost.data(), row_low.data(), row_high.data());
+  std::vector<double> low, high, cost, row_low, row_high, factors;
+  for (const Column& column : columns_) {
+    low.push_back(bound_of(column.low));
+    high.push_back(bound_of(column.high));
+    cost.push_back(column.cost);
   }
+  std::vector<int> rows, in_columns;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    row_low.push_back(bound_of(rows_[r].low));
+    row_high.push_back(bound_of(rows_[r].high));
+    for (const auto& [column, factor] : rows_[r].terms) {
+      rows.push_back(static_cast<int>(r));
+      in_columns.push_back(column);
+      factors.push_back(factor);
+    }
+  }
+  CoinPackedMatrix matrix(/*colordered=*/true, rows.data(), in_columns.data(), factors.data(),
+                          static_cast<CoinBigIndex>(factors.size()));
+  matrix.setDimensions(static_cast<int>(rows_.size()), columns());
+  solver.loadProblem(matrix, low.data(), high.data(), cost.data(), row_low.data(), row_high.data());
+}
+
+Milp::Relaxed Milp::solve_relaxed(const std::stop_token& stop) const {
+  const MutexLock lock(cbc_mutex);
+  OsiClpSolverInterface solver;
+  load(solver);
+  StepStop step_stop;
+  solver.getModelPtr()->passInEventHandler(&step_stop);
+  current_stop = &stop;
+  solver.initialSolve();
+  current_stop = nullptr;
+  Relaxed relaxed;
+  relaxed.is_solved = solver.isProvenOptimal();
+  if (!relaxed.is_solved) return relaxed;
+  relaxed.values.assign(solver.getColSolution(), solver.getColSolution() + columns());
+  relaxed.duals.assign(solver.getRowPrice(), solver.getRowPrice() + rows_.size());
+  relaxed.objective = solver.getObjValue();
+  return relaxed;
+}
+
+Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
+  const MutexLock lock(cbc_mutex);
+  OsiClpSolverInterface solver;
+  load(solver);
   std::vector<std::pair<std::string, double>> named_start;
   for (int c = 0; c < columns(); ++c) {
     if (columns_[static_cast<std::size_t>(c)].is_whole) solver.setInteger(c);
@@ -121,9 +141,10 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
   model.passInEventHandler(&node_stop);
   if (!start.empty()) model.setMIPStart(named_start);
   const std::string seconds = fmt::format("{}", std::max(0.01, limits.time));
+  const std::string gap = fmt::format("{}", limits.gap);
   // without preprocessing, in which CBC 2.10.8 crashes on some small problems
-  const char* arguments[] = {"mangrove", "-preprocess",   "off",       "-log", "0",      "-timeMode", "elapsed",
-                             "-seconds", seconds.c_str(), "-ratioGap", "1e-9", "-solve", "-quit"};
+  const char* arguments[] = {"mangrove", "-preprocess",   "off",       "-log",      "0",      "-timeMode", "elapsed",
+                             "-seconds", seconds.c_str(), "-ratioGap", gap.c_str(), "-solve", "-quit"};
   current_stop = &limits.stop;
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, after_phase, data);
   current_stop = nullptr;
@@ -133,7 +154,10 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
     solution.values.assign(model.bestSolution(), model.bestSolution() + columns());
     solution.objective = model.getObjValue();
     solution.outcome = model.isProvenOptimal() ? Outcome::optimal : Outcome::feasible;
-    solution.bound = solution.outcome == Outcome::optimal ? solution.objective : model.getBestPossibleObjValue();
+    // CBC takes the share of the larger one of objective and bound
+    solution.bound = solution.outcome == Outcome::optimal
+                         ? solution.objective - limits.gap / (1 - limits.gap) * std::abs(solution.objective)
+                         : model.getBestPossibleObjValue();
   } else if (!must_stop() && (model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible())) {
     solution.outcome = Outcome::infeasible;
   } else {

@@ -6,6 +6,8 @@
 
 #include "mangrove/base/units.h"
 
+class OsiClpSolverInterface;  // of COIN-OR
+
 namespace mangrove::place {
 
 /// A mixed-integer linear program: least sum of costs, within rows. It is solved with CBC of COIN-OR.
@@ -22,7 +24,12 @@ class Milp {
 
   int columns() const { return static_cast<int>(columns_.size()); }
 
-  enum class Outcome { optimal, feasible, infeasible, unknown };
+  enum class Outcome {
+    optimal,  // up to the gap that was allowed
+    feasible,
+    infeasible,
+    unknown,
+  };
   struct Solution {
     Outcome outcome = Outcome::unknown;
     std::vector<double> values;  // by column; none unless optimal or feasible
@@ -32,10 +39,20 @@ class Milp {
   struct Limits {
     Seconds time = 60;
     std::stop_token stop;
+    double gap = 1e-9;  // share of the objective by which a solution may miss the best
   };
   /// start: values of a solution to begin with, for columns of whole numbers at least; empty: none is known.
   /// threads: any, but solutions are found one after the other, since CBC has global state.
   Solution solve(const Terms& start, const Limits& limits) const;
+
+  struct Relaxed {
+    bool is_solved = false;      // else there is no solution, or the simplex method was stopped
+    std::vector<double> values;  // by column
+    std::vector<double> duals;   // by row: what the objective grows by if the row's limits grow by 1
+    double objective = 0;
+  };
+  /// The best with fractions, by the simplex method of Clp. threads: any.
+  Relaxed solve_relaxed(const std::stop_token& stop) const;
 
  private:
   struct Column {
@@ -47,6 +64,8 @@ class Milp {
     Terms terms;
     double low, high;
   };
+  void load(OsiClpSolverInterface& solver) const;
+
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };

@@ -41,6 +41,26 @@ TEST(Milp, BeginsWithASolution) {
   EXPECT_NEAR(solution.objective, -24, 1e-6);
 }
 
+TEST(Milp, BoundHoldsWhateverGapIsAllowed) {
+  for (const double gap : {1e-9, 0.01, 0.3, 0.6}) {
+    const Milp::Solution solution = knapsack().solve({}, {.time = 10, .stop = {}, .gap = gap});
+    ASSERT_EQ(solution.outcome, Milp::Outcome::optimal) << gap;
+    EXPECT_LE(solution.bound, -24 + 1e-6) << gap;
+    EXPECT_GE(solution.objective, -24 - 1e-6) << gap;
+    EXPECT_LE(solution.objective, -24 * (1 - gap) + 1e-6) << gap;
+  }
+}
+
+TEST(Milp, RelaxesToFractionsAndPrices) {
+  const Milp::Relaxed relaxed = knapsack().solve_relaxed({});
+  ASSERT_TRUE(relaxed.is_solved);
+  // by value for weight: 7/3, 2, 2, then 2/7 of 13/7
+  EXPECT_NEAR(relaxed.objective, -(7 + 10 + 4 + 13 * 2.0 / 7), 1e-6);
+  EXPECT_NEAR(relaxed.values[1], 2.0 / 7, 1e-6);
+  ASSERT_EQ(relaxed.duals.size(), 1u);
+  EXPECT_NEAR(relaxed.duals[0], -13.0 / 7, 1e-6);
+}
+
 TEST(Milp, SaysWhatCannotBe) {
   Milp milp;
   const int x = milp.add_column(0, 1, true), y = milp.add_column(0, 1, true);
