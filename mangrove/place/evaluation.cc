@@ -79,7 +79,7 @@ class Evaluator {
     for (std::size_t d = 0; d < scenario_.devices.size(); ++d) {
       const Device& device = scenario_.devices[d];
       const DeviceLoad& load = made_.devices[d];
-      if (!load.is_used) continue;
+      if (!load.is_used || device.is_outside) continue;
       const std::string limit = format_percent(device.utilisation, 0);
       check(load.peak_cores, device.utilisation, "cores of " + device.name, format_percent(load.peak_cores, 0), limit);
       check(load.peak_accelerator, device.utilisation, device.accelerator + " of " + device.name,
@@ -112,6 +112,7 @@ class Evaluator {
     std::map<std::pair<std::size_t, std::size_t>, std::set<std::size_t>> copies_on;  // by service and device
     for (std::size_t p = 0; p < problem_.parts().size(); ++p) {
       const std::size_t d = placement_[p];
+      if (scenario_.devices[d].is_outside) continue;
       const Task& task = problem_.task(p);
       if (!task.licence.empty()) licensed[task.licence].insert(d);
       if (!task.apart.empty()) ++together[{task.apart, d}];

@@ -151,6 +151,9 @@ void PlacementMilp::add_devices() {
     const Device& device = problem_.scenario().devices[d];
     Sum cores, accelerator, memory;
     int used = kOne;
+    for (const auto& [part, column] : parts_on[d])
+      if (problem_.is_move(part, d)) moves_.add(column, 1);
+    if (device.is_outside) continue;
     const bool is_fixed = std::ranges::any_of(parts_on[d], [](const auto& part) { return part.second == kOne; });
     if (has_prices && !is_fixed) used_[d] = used = milp_.add_column(0, 1, /*is_whole=*/true);
     for (const auto& [part, column] : parts_on[d]) {
@@ -161,8 +164,6 @@ void PlacementMilp::add_devices() {
       energy_.add(column, load * (is_accelerated ? device.accelerator_watts : device.watts));
       if (used != kOne) milp_.add_row({{column, 1}, {used, -1}}, -kNoLimit, 0);
     }
-    for (const auto& [part, column] : parts_on[d])
-      if (problem_.is_move(part, d)) moves_.add(column, 1);
     cost_.add(used, device.price);
     energy_.add(used, device.idle_watts);
     devices_.add(used, 1);

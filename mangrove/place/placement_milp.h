@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/place/federation/goods.h"
 #include "mangrove/place/milp.h"
 #include "mangrove/place/objective.h"
 #include "mangrove/place/problem.h"
@@ -46,6 +47,9 @@ class PlacementMilp {
   /// The best for one level of the objective.
   /// scale: about what the level comes to. start: a placement to begin with; empty: none.
   Result solve(std::size_t level, double scale, const Placement& start, const Milp::Limits& limits);
+  /// From now on the level after the last one of the objective is what `prices` of goods make of a placement.
+  /// Returns its number. Measures have prices only where the objective uses cost, energy or devices.
+  std::size_t set_prices(const Goods& goods, const std::vector<double>& prices);
   /// From now on the level comes to no more than this.
   void limit(std::size_t level, double most);
 
@@ -73,6 +77,7 @@ class PlacementMilp {
     int column;
   };
 
+  bool is_outside(std::uint32_t device) const { return problem_.scenario().devices[device].is_outside; }
   void add_spots();
   void add_ways(std::size_t flow);
   void add_devices();
@@ -103,6 +108,7 @@ class PlacementMilp {
   std::map<std::uint32_t, int> used_;     // columns that say whether a device is used
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> flow_numbers_;  // by parts
   Sum cost_, latency_, worst_latency_, energy_, devices_, moves_;
+  std::vector<Sum> licensed_;  // by licence: devices with it
   std::vector<Sum> levels_;
   int worst_ = kOne;                                          // column
   std::vector<std::pair<std::size_t, std::size_t>> ordered_;  // services whose copies are in order, and by which task

@@ -1,5 +1,3 @@
-#include "mangrove/place/placement_milp.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -7,6 +5,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "mangrove/place/placement_milp.h"
 
 namespace mangrove::place {
 namespace {
@@ -20,12 +20,15 @@ void PlacementMilp::add_sharing() {
   for (std::size_t p = 0; p < spots_.size(); ++p) {
     const Task& task = problem_.task(p);
     for (const Spot& spot : spots_[p]) {
+      if (is_outside(spot.device)) continue;
       if (!task.licence.empty() && !left_out_.licences) licensed[task.licence][spot.device].push_back(spot.column);
       if (!task.apart.empty() && !left_out_.apart) groups[task.apart][spot.device].push_back(spot.column);
     }
   }
-  for (const Licence& licence : problem_.scenario().licences) {
-    Sum devices;
+  licensed_.resize(problem_.scenario().licences.size());
+  for (std::size_t l = 0; l < licensed_.size(); ++l) {
+    const Licence& licence = problem_.scenario().licences[l];
+    Sum& devices = licensed_[l];
     for (const auto& [device, columns] : licensed[licence.name]) {
       const bool is_fixed = std::ranges::find(columns, kOne) != columns.end();
       const int has = is_fixed ? kOne : milp_.add_column(0, 1, /*is_whole=*/false);
@@ -53,6 +56,7 @@ void PlacementMilp::add_moves() {
 
 /// No device has parts of two copies of a service.
 void PlacementMilp::add_copies() {
+  const bool has_outside = std::ranges::any_of(problem_.scenario().devices, &Device::is_outside);
   for (std::size_t s = 0; s < problem_.scenario().services.size(); ++s) {
     if (problem_.scenario().services[s].failures == 0) continue;
     std::map<std::uint32_t, Sum> copies;  // by device: how many are there
@@ -60,7 +64,8 @@ void PlacementMilp::add_copies() {
       std::map<std::uint32_t, std::vector<int>> columns;  // of one copy
       for (const std::size_t part : parts)
         if (!problem_.is_shared(part))
-          for (const Spot& spot : spots_[part]) columns[spot.device].push_back(spot.column);
+          for (const Spot& spot : spots_[part])
+            if (!is_outside(spot.device)) columns[spot.device].push_back(spot.column);
       for (const auto& [device, of_device] : columns) {
         int has = of_device.front();
         if (of_device.size() > 1) {
@@ -73,7 +78,8 @@ void PlacementMilp::add_copies() {
       }
     }
     for (const auto& [device, sum] : copies) add_limit(sum, 1);
-    if (problem_.before().devices.empty()) order_copies(s);  // else it matters which copy is where
+    // else it matters which copy is where
+    if (problem_.before().devices.empty() && !has_outside) order_copies(s);
   }
 }
 

@@ -1,10 +1,10 @@
-#include "mangrove/place/placement_milp.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "mangrove/place/placement_milp.h"
 
 namespace mangrove::place {
 namespace {

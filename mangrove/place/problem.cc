@@ -89,6 +89,7 @@ std::string Problem::why_not(std::size_t part, std::size_t number) const {
   const Task& task = this->task(part);
   const Device& device = scenario_.devices[number];
   if (task.device && *task.device != number) return "it must be on " + scenario_.devices[*task.device].name;
+  if (device.is_outside) return "";
   if (!task.needs.empty() && task.needs != device.accelerator &&
       std::ranges::find(device.labels, task.needs) == device.labels.end())
     return "it needs " + task.needs;

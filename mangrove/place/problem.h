@@ -102,6 +102,7 @@ class Problem {
     return !device.accelerator.empty() && task.needs == device.accelerator;
   }
   static Seconds time_of(const Task& task, const Device& device) {
+    if (device.is_outside) return 0;
     if (!task.times.empty()) {
       const auto found = task.times.find(device.kind);
       return found != task.times.end() ? found->second : task.times.at(device.name);

@@ -32,11 +32,14 @@ struct Device {
   double price = 0;                 // an hour, while it is used at all
   double failure = 0;               // probability that it is down
   std::string zone;                 // may be empty
+  std::string domain;               // who runs it; may be empty
   std::int64_t trust = 0;           // the more, the more it is trusted
   std::vector<std::string> labels;  // what else it has, e.g. "camera"
   std::string accelerator;          // its label, e.g. "gpu"; empty: it has none
   double accelerator_flops = 0;     // operations a second; executions take turns on it
   double accelerator_watts = 0;     // that a busy accelerator adds
+  /// Stands for all devices of other domains: it takes any task at no cost and in no time, and no limit holds there.
+  bool is_outside = false;
 };
 
 /// A link between two devices, for both directions together.

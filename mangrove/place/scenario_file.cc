@@ -74,6 +74,7 @@ struct DeviceKind {
     keys.add("price", device.price, "of an hour, while it is used at all", 0, 1e9);
     keys.add("failure", device.failure, "probability that it is down", 0, 1);
     keys.add("zone", device.zone, "where it is, e.g. farm");
+    keys.add("domain", device.domain, "who runs it, e.g. north");
     keys.add("trust", device.trust, "level, the more the better", 0, 1000);
     add_words(keys, "labels", device.labels, "what else it has, e.g. camera, disk");
     keys.add("accelerator", device.accelerator, "its label, e.g. gpu");

@@ -17,6 +17,7 @@ constexpr SolverRow kSolvers[] = {
     {"auto", "exact if the scenario is small enough, else decomposition", solve_auto},
     {"exact", "a mixed-integer linear program, with proof or gap", solve_exact},
     {"decomposition", "the best for a few parts at a time, again and again", solve_decomposition},
+    {"federated", "domains that bid for tasks and tell nothing else", solve_federated, /*needs_domains=*/true},
     {"local_search", "simulated annealing from greedy and heft", solve_local_search},
     {"heft", "each task where it is done earliest (Topcuoglu 2002)", solve_heft},
     {"greedy", "each task where the objective grows least", solve_greedy},
@@ -45,7 +46,15 @@ std::string why_impossible(const Problem& problem) {
 
 }  // namespace
 
+bool SolverRow::applies(const Problem& problem) const {
+  return !needs_domains ||
+         std::ranges::any_of(problem.scenario().devices, [](const Device& device) { return !device.domain.empty(); });
+}
+
 Result<Solution> SolverRow::solve(const Problem& problem, const SolveOptions& options) const {
+  if (!applies(problem))
+    return make_error(Code::failed_precondition,
+                      fmt::format("the solver '{}' is for devices in domains: no device has a key 'domain'", name));
   if (std::string why = why_impossible(problem); !why.empty())
     return Solution{Solution::Outcome::infeasible, {}, std::nullopt, std::move(why)};
   return search(problem, options);

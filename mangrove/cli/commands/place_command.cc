@@ -75,6 +75,7 @@ std::vector<PlaceReport::Result> compare(const place::Problem& problem, const pl
   std::vector<PlaceReport::Result> results;
   for (const place::SolverRow& row : place::solvers()) {
     if (row.name == place::solvers().front().name) continue;  // it is one of the others
+    if (!row.applies(problem)) continue;
     if (row.name == known.solver) {
       results.push_back(known);
       continue;

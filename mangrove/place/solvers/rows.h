@@ -8,6 +8,7 @@ namespace mangrove::place {
 Result<Solution> solve_auto(const Problem& problem, const SolveOptions& options);
 Result<Solution> solve_exact(const Problem& problem, const SolveOptions& options);
 Result<Solution> solve_decomposition(const Problem& problem, const SolveOptions& options);
+Result<Solution> solve_federated(const Problem& problem, const SolveOptions& options);
 Result<Solution> solve_local_search(const Problem& problem, const SolveOptions& options);
 Result<Solution> solve_heft(const Problem& problem, const SolveOptions& options);
 Result<Solution> solve_greedy(const Problem& problem, const SolveOptions& options);
