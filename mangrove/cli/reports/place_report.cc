@@ -107,6 +107,13 @@ std::string comparison_text(const PlaceReport& report) {
   return "Comparison of solvers; the gap is to the best bound\n" + aligned(rows, {0}) + reasons;
 }
 
+std::string negotiation_text(const PlaceReport::Result& result) {
+  if (!result.rounds) return "";
+  return fmt::format("  the domains agreed after {} with {}\n",
+                     format_things(static_cast<std::int64_t>(*result.rounds), "round"),
+                     format_things(static_cast<std::int64_t>(*result.messages), "message"));
+}
+
 std::string proof_text(const PlaceReport::Result& result) {
   if (result.outcome == outcome_name(Outcome::optimal)) return "proven to be the best";
   if (!result.gap) return "without a bound";
@@ -143,6 +150,10 @@ PlaceReport::Result place_result(const Problem& problem, const place::Objective&
   result.bound = solution.bound;
   result.gap = gap_of(result.value, result.bound);
   result.solving = solving;
+  if (solution.negotiation) {
+    result.rounds = solution.negotiation->rounds;
+    result.messages = solution.negotiation->messages;
+  }
   return result;
 }
 
@@ -220,7 +231,8 @@ std::string place_text(const PlaceReport& report) {
             (report.moves ? "  " + format_things(static_cast<std::int64_t>(*report.moves), "task") +
                                 " on another device than before\n"
                           : "") +
-            services_text(report) + tasks_text(report) + devices_text(report) + links_text(report);
+            negotiation_text(report.result) + services_text(report) + tasks_text(report) + devices_text(report) +
+            links_text(report);
   return text + comparison_text(report);
 }
 

@@ -93,6 +93,7 @@ struct PlaceReport {
     std::string solver, outcome, why;
     std::optional<double> value = {}, bound = {}, gap = {};  // of the objective's first level; gap: share of the value
     Seconds solving = 0;
+    std::optional<std::size_t> rounds = {}, messages = {};  // between domains and their market
     static void fields(auto& self, auto& field) {
       field("solver", self.solver);
       field("outcome", self.outcome);
@@ -101,6 +102,8 @@ struct PlaceReport {
       field.or_null("bound", self.bound);
       field.or_null("gap", self.gap);
       field("solving_s", self.solving);
+      field.or_null("rounds", self.rounds);
+      field.or_null("messages", self.messages);
     }
   };
   std::string objective;
