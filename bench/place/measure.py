@@ -14,6 +14,7 @@ HEAD = """# The least that is possible, by objective, as `mangrove place --solve
 
 """
 SMALL = ("surveillance", "vr-game", "health", "tomato-farm", "resnet-exits", "smart-city")
+DOMAINS = ("two-towns", "three-owners", "four-harbours")  # of several owners
 QUICK = ("vr-game", "tomato-farm", "smart-city")
 LARGE = ("city-200", "city-2048")  # without a proof: the gap is to a bound that no placement reaches
 OBJECTIVES = ("cost", "latency", "energy")
@@ -60,6 +61,32 @@ def small(args, optima):
     return figures + [fig.figure(f"{solver}_time", seconds[solver], "s", better="lower") for solver in seconds]
 
 
+def federation(args, optima):
+    """The federation's gap to the joint optimum, and what domains say to each other: means over scenarios and objectives."""
+    gaps, seconds, rounds, messages, joint = [], [], [], [], []
+    for scenario in DOMAINS[1:2] if args.quick else DOMAINS:
+        for objective in OBJECTIVES:
+            results = place(args, scenario, objective)
+            best, found = results["exact"], results["federated"]
+            assert best["outcome"] == "optimal", (scenario, objective, best)
+            optima.append((scenario, objective, best["value"]))
+            joint.append(best["solving_s"])
+            seconds.append(found["solving_s"])
+            rounds.append(found["rounds"])
+            messages.append(found["messages"])
+            if found["value"] is not None:
+                gaps.append(above(found, best["value"]))
+    setting = f"{len(rounds)} optima of scenarios with domains; mean above the joint optimum, lowest and highest; found nothing {len(rounds) - len(gaps)} times"
+    mean = fig.figure("federated_gap", [sum(gaps) / len(gaps)], "%", target=GAP_GOAL, better="lower", setting=setting)
+    return [
+        {**mean, "low": round(min(gaps), 3), "high": round(max(gaps), 3)},
+        fig.figure("federated_rounds", rounds, "rounds", better="lower"),
+        fig.figure("federated_messages", messages, "messages", better="lower"),
+        fig.figure("federated_time", seconds, "s", better="lower", setting="all domains one after the other"),
+        fig.figure("federated_joint_time", joint, "s", better="lower", setting="the solver exact, which sees all domains"),
+    ]
+
+
 def large(args):
     """Gaps to the best bound, and times."""
     figures = []
@@ -87,7 +114,7 @@ def main():
     parser.add_argument("program", help="mangrove")
     args = parser.parse_args()
     optima = []
-    figures = small(args, optima) + large(args)
+    figures = small(args, optima) + federation(args, optima) + large(args)
     fig.publish(AREA, args.quick, figures, args.out)
     if not args.quick:
         write_optima(optima)
