@@ -13,7 +13,7 @@ HEAD = """# The least that is possible, by objective, as `mangrove place --solve
 # Written by bench/place/run.sh; tests/place/instances_test.cc solves each of them again.
 
 """
-SMALL = ("surveillance", "vr-game", "health", "tomato-farm", "resnet-exits", "smart-city")
+SMALL = ("surveillance", "vr-game", "health", "tomato-farm", "resnet-exits", "smart-city", "design")
 DOMAINS = ("two-towns", "three-owners", "four-harbours")  # of several owners
 QUICK = ("vr-game", "tomato-farm", "smart-city")
 LARGE = ("city-200", "city-2048")  # without a proof: the gap is to a bound that no placement reaches
