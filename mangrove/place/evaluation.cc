@@ -61,7 +61,14 @@ class Evaluator {
   }
 
   void add_flow(const PartFlow& flow) {
-    const std::size_t from = placement_[flow.from], to = placement_[flow.to];
+    const std::uint32_t from = placement_[flow.from], to = placement_[flow.to];
+    if (!problem_.can_go(flow, from, to) && problem_.routes().is_connected(from, to)) {
+      add_violation(
+          fmt::format("what {} sends {} would leave its zones on the way from {} to {}", problem_.part_name(flow.from),
+                      problem_.part_name(flow.to), device_name(from), device_name(to)),
+          1);
+      return;
+    }
     if (!problem_.routes().is_connected(from, to)) {
       add_violation(fmt::format("{} and {} have no way to each other, from {} to {}", problem_.part_name(flow.from),
                                 problem_.part_name(flow.to), device_name(from), device_name(to)),

@@ -85,7 +85,9 @@ void PlacementMilp::add_ways(std::size_t f) {
   std::vector<Milp::Terms> leaves(from.size()), comes(to.size());
   for (std::size_t i = 0; i < from.size(); ++i)
     for (std::size_t j = 0; j < to.size(); ++j) {
-      if (!problem_.routes().is_connected(from[i].device, to[j].device)) continue;
+      const bool can_go = left_out_.zones ? problem_.routes().is_connected(from[i].device, to[j].device)
+                                          : problem_.can_go(flow, from[i].device, to[j].device);
+      if (!can_go) continue;
       if (has_window && !windows_->allows(flow, i, j)) continue;
       int column = kOne;  // of two parts that are fixed
       if (from.size() > 1 && to.size() > 1)

@@ -17,7 +17,7 @@ namespace mangrove::place {
 /// Constraints that can be left out, to see which one stands in the way.
 struct LeftOut {
   bool deadlines = false, cores = false, memory = false, links = false, licences = false, apart = false,
-       failures = false, moves = false;
+       failures = false, moves = false, zones = false;
 };
 
 /// A placement problem as a mixed-integer linear program, which says exactly what evaluate() says: a column for each

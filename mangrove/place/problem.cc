@@ -43,7 +43,7 @@ void Problem::add_service(std::size_t number) {
       const Flow& flow = service.flows[f];
       const bool is_shared = service.tasks[flow.from].device && service.tasks[flow.to].device;
       if (copy == 0 || !is_shared)
-        flows_.push_back({parts[flow.from], parts[flow.to], graph.rates.flows[f], static_cast<double>(flow.bytes)});
+        flows_.push_back({parts[flow.from], parts[flow.to], graph.rates.flows[f], static_cast<double>(flow.bytes), f});
     }
   }
   graphs_.push_back(std::move(graph));
@@ -72,6 +72,18 @@ void Problem::find_candidates() {
     }
     parts_[p].candidates = candidates;
   }
+}
+
+bool Problem::can_go(const PartFlow& flow, std::uint32_t from, std::uint32_t to) const {
+  if (!routes_->is_connected(from, to)) return false;
+  const std::vector<std::string>& zones = service(flow.from).flows[flow.number].zones;
+  bool stays = true;
+  if (zones.empty()) return stays;
+  routes_->each_link(from, to, [&](std::size_t l) {
+    const Link& link = scenario_.links[l];
+    stays = stays && (link.is_to_outside || std::ranges::find(zones, link.zone) != zones.end());
+  });
+  return stays;
 }
 
 std::vector<std::vector<std::uint32_t>> Problem::candidates() const {

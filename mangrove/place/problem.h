@@ -28,6 +28,7 @@ struct PartFlow {
   std::size_t from = 0, to = 0;  // parts
   double rate = 0;               // items a second
   double bytes = 0;              // of an item
+  std::size_t number = 0;        // among the flows of its service
 };
 
 /// A device for each part.
@@ -82,6 +83,9 @@ class Problem {
   }
   /// The same when the service's rate is at its peak.
   double peak_load(std::size_t part, std::size_t device) const { return load(part, device) * service(part).growth(); }
+
+  /// Whether there is a way between these devices for the flow: it takes that of least delay, or none.
+  bool can_go(const PartFlow& flow, std::uint32_t from, std::uint32_t to) const;
 
   /// before: a device, or kNowhere, for each part.
   void set_before(Before before) { before_ = std::move(before); }

@@ -51,6 +51,8 @@ struct Link {
   double utilisation = 1;         // share of the rate that flows may use in the long run
   BytesPerSecond worst_rate = 0;  // that it may fall to; 0: it does not fall
   Seconds worst_delay = 0;        // that it may come to; 0: it does not grow
+  std::string zone = {};          // where it is; may be empty
+  bool is_to_outside = false;     // it only joins a gate and the device that stands for others: it is of all zones
 
   BytesPerSecond lowest_rate() const { return worst_rate > 0 ? worst_rate : rate; }
   Seconds longest_delay() const { return worst_delay > 0 ? worst_delay : delay; }
@@ -82,6 +84,7 @@ struct Flow {
   std::size_t from = 0, to = 0;  // tasks of the service
   Bytes bytes = 0;               // of an item
   double share = 1;              // items for each execution of `from`: a probability, or above 1 if it sends several
+  std::vector<std::string> zones = {};  // that links on its way are in one of; none: any
 };
 
 /// Tasks, and flows between them without circles. Tasks without inputs are its sources, those without outputs are its

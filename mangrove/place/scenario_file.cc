@@ -96,6 +96,7 @@ struct LinkKind {
     keys.add("utilisation", link.utilisation, "share of the rate that flows may use", 0.001, 1);
     keys.add_rate("worst_rate", link.worst_rate, "that it may fall to, e.g. 20mbit");
     keys.add_seconds("worst_delay", link.worst_delay, "that it may come to, e.g. 30ms", 0, 1e6);
+    keys.add("zone", link.zone, "where it is; without it that of its ends, if they are in one");
     keys.add("pairs", pairs, "all: each with each; spread: each of the larger kind with one of the other");
     return keys;
   }
@@ -142,6 +143,7 @@ Keys flow_keys(Flow& flow) {
   Keys keys;
   keys.add_bytes("bytes", flow.bytes, "of an item, e.g. 100kB", 0, kLargestSize);
   keys.add("share", flow.share, "items for each execution of the task that sends them", 1e-9, 1e6);
+  add_words(keys, "zones", flow.zones, "that links on the way may be in, e.g. farm, town");
   return keys;
 }
 
@@ -271,6 +273,7 @@ class ScenarioReader {
     if (made_.links.size() == kMostLinks) return refused(fmt::format("more than {} links", kMostLinks));
     link.from = std::min(a, b);
     link.to = std::max(a, b);
+    if (link.zone.empty() && made_.devices[a].zone == made_.devices[b].zone) link.zone = made_.devices[a].zone;
     if (!link_ends_.emplace(link.from, link.to).second)
       return refused(fmt::format("the link between '{}' and '{}' is given twice", made_.devices[link.from].name,
                                  made_.devices[link.to].name));

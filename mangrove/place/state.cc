@@ -76,7 +76,7 @@ void State::change_sharing(std::size_t part, std::uint32_t device, int sign) {
 void State::change_flow(const PartFlow& flow, double sign) {
   const std::uint32_t from = placement_[flow.from], to = placement_[flow.to];
   if (from == kNowhere || to == kNowhere || from == to) return;
-  if (!problem_.routes().is_connected(from, to)) {
+  if (!problem_.can_go(flow, from, to)) {
     unconnected_ += sign;
     return;
   }

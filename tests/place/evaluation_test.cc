@@ -127,6 +127,27 @@ TEST(Evaluation, SaysWhereThereIsNoWay) {
   EXPECT_EQ(why_late(problem), "");  // it has no deadline
 }
 
+TEST(Evaluation, KeepsFlowsInTheirZones) {
+  std::string text = kExits;
+  const auto put = [&text](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  put("link end - hub: {", "link end - hub: {zone: farm, ");
+  put("flow s/first - rest: {", "flow s/first - rest: {zones: farm, ");
+  const Problem problem(parsed(text));
+  // rest may go from the hub to the end, but not over the link to the cloud, which has no zone
+  EXPECT_TRUE(problem.can_go(problem.flows()[1], 1, 0));
+  EXPECT_TRUE(problem.can_go(problem.flows()[1], 2, 2));
+  EXPECT_FALSE(problem.can_go(problem.flows()[1], 1, 2));
+  EXPECT_FALSE(problem.can_go(problem.flows()[1], 0, 2));
+  EXPECT_TRUE(problem.can_go(problem.flows()[0], 0, 2));
+  const Evaluation evaluation = evaluate(problem, {0, 1, 2, 0});
+  ASSERT_EQ(evaluation.violations.size(), 1u);
+  EXPECT_EQ(evaluation.violations[0].what,
+            "what s/first sends s/rest would leave its zones on the way from hub to cloud");
+  EXPECT_TRUE(evaluate(problem, {0, 2, 2, 0}).is_feasible());
+}
+
 TEST(Solvers, SayWhatStandsInTheWay) {
   const auto why = [](std::string text, const std::string& from, const std::string& to) {
     if (!from.empty()) text.replace(text.find(from), from.size(), to);

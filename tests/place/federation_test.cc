@@ -171,6 +171,21 @@ TEST(Federation, ProvesThatThereIsNoPlacement) {
   EXPECT_FALSE(found.why.empty());
 }
 
+TEST(Federation, KeepsFlowsInTheirZones) {
+  std::string text = kTwoDomains;
+  for (const std::string inside : {"n-gate - n-box: {", "s-gate - s-box: {"})
+    text.replace(text.find(inside), inside.size(), inside + "zone: home, ");
+  const std::string flow = "cut - look: {";
+  text.replace(text.find(flow), flow.size(), flow + "zones: home, ");
+  const Problem problem(scenario_of(text));
+  const Solution joint = solved_by("exact", problem, "cost"), found = solved_by("federated", problem, "cost");
+  ASSERT_EQ(joint.outcome, Solution::Outcome::optimal) << joint.why;
+  ASSERT_FALSE(found.placement.empty()) << found.why;
+  EXPECT_TRUE(evaluate(problem, found.placement).is_feasible());
+  EXPECT_LE(value_for(problem, found, "cost"), 1.05 * value_for(problem, joint, "cost"));
+  EXPECT_LE(*found.bound, value_for(problem, joint, "cost") * (1 + 1e-6));
+}
+
 TEST(Federation, NeedsDomainsAndTime) {
   for (const SolverRow& row : solvers()) {
     if (!row.needs_domains) continue;

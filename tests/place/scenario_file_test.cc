@@ -58,6 +58,26 @@ TEST(ScenarioFile, ReadsKindsAndCounts) {
   EXPECT_EQ(rates.flows, (std::vector<double>{2, 2}));
 }
 
+TEST(ScenarioFile, LinksHaveTheZoneOfTheirEnds) {
+  const auto scenario = parse_scenario(R"(
+device a: {count: 2, zone: farm}
+device b: {zone: town}
+link a - a: {}
+link a-1 - b: {}
+link a-2 - b: {zone: farm}
+service s: {}
+task s/t: {}
+task s/u: {}
+flow s/t - u: {zones: "farm, town"}
+)",
+                                       "s.yaml");
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  EXPECT_EQ(scenario->links[0].zone, "farm");
+  EXPECT_EQ(scenario->links[1].zone, "");
+  EXPECT_EQ(scenario->links[2].zone, "farm");
+  EXPECT_EQ(scenario->services[0].flows[0].zones, (std::vector<std::string>{"farm", "town"}));
+}
+
 TEST(ScenarioFile, SpreadsLinks) {
   const auto scenario = parse_scenario(R"(
 device end: {count: 5}

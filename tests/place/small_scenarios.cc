@@ -55,6 +55,7 @@ class Maker {
         a, b, random_.uniform(2e6, 2e7), random_.uniform(1e-3, 2e-2), random_.uniform(0, 2), random_.uniform(0.5, 1)};
     if (one_in(3)) link.worst_rate = link.rate * random_.uniform(0.5, 1);
     if (one_in(3)) link.worst_delay = link.delay * random_.uniform(1, 2);
+    if (one_in(2)) link.zone = "town";
     made_.links.push_back(link);
   }
 
@@ -82,8 +83,16 @@ class Maker {
     }
     for (std::size_t t = 1; t < tasks; ++t)
       for (std::size_t from = 0; from < t; ++from)
-        if (from == t - 1 || one_in(3))
-          service.flows.push_back({from, t, static_cast<Bytes>(random_.uniform(1e3, 1e6)), random_.uniform(0.2, 1.2)});
+        if (from == t - 1 || one_in(3)) add_flow(service, from, t);
+  }
+
+  void add_flow(Service& service, std::size_t from, std::size_t to) {
+    Flow& flow = service.flows.emplace_back();
+    flow.from = from;
+    flow.to = to;
+    flow.bytes = static_cast<Bytes>(random_.uniform(1e3, 1e6));
+    flow.share = random_.uniform(0.2, 1.2);
+    if (one_in(6)) flow.zones = {"town"};
   }
 
   Random random_;

@@ -93,7 +93,7 @@ void Master::add_flow(std::size_t f) {
   std::vector<Sum> leaves(domains()), comes(domains());
   for (const std::uint32_t a : from)
     for (const std::uint32_t b : to) {
-      if (!outline_.routes().is_connected(a, b)) continue;
+      if (!outline_.can_go(flow, a, b)) continue;
       Sum sum;
       if (from.size() > 1 && to.size() > 1)
         sum.columns.emplace_back(add_column(1), 1);

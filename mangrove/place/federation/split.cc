@@ -90,6 +90,7 @@ class Splitter {
       Link& link = scenario.links.emplace_back();
       link.from = number_in_[*gates_[d]];
       link.to = scenario.devices.size() - 1;
+      link.is_to_outside = true;
     }
     made_.outline.licences = scenario_.licences;
   }

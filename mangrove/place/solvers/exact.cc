@@ -32,6 +32,7 @@ std::string explain(const Problem& problem, const std::stop_token& stop) {
                            {"licences", {.licences = true}},
                            {"groups that lie apart", {.apart = true}},
                            {"copies that share no device", {.failures = true}},
+                           {"the zones of flows", {.zones = true}},
                            {"the limit of moves", {.moves = true}}};
   const Objective nothing{{Objective::Level()}};
   std::vector<std::string> names;
