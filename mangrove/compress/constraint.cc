@@ -23,15 +23,6 @@ Tensor zeros_constraint(const Tensor& weights, const Tensor* before) {
   return numbers;
 }
 
-double kept_share(const Network& network) {
-  std::int64_t kept = 0, all = 0;
-  for (const auto& [name, numbers] : network.constraints) {
-    kept += std::ranges::count_if(numbers.as<std::int32_t>(), [](std::int32_t number) { return number != kZero; });
-    all += numbers.elements();
-  }
-  return all == 0 ? 1 : static_cast<double>(kept) / static_cast<double>(all);
-}
-
 void constrain_gradients(std::span<const float> numbers, std::span<float> gradients) {
   std::vector<double> sums(values_of(numbers) + 1);
   for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -28,9 +28,6 @@ struct Network {
 /// where there was none.
 Tensor zeros_constraint(const Tensor& weights, const Tensor* before);
 
-/// The weights other than zero, in all parameters that are pruned or shared, and their number there.
-double kept_share(const Network& network);
-
 /// Gradients that keep the constraint: zero where the weight is zero; where weights share a value the sum of theirs,
 /// which is the gradient of that value. numbers: of a constraint, as floats, in the order of the gradients.
 /// source: Han, Mao & Dally, Deep Compression, ICLR 2016, section 3.

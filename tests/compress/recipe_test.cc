@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/base/temporary_folder.h"
 #include "tests/compress/workplaces.h"
 
@@ -101,7 +103,13 @@ TEST(Recipe, AProgressFileThatIsDamagedIsRefused) {
   ASSERT_TRUE(write_file_atomically(file, bytes.substr(0, bytes.size() / 2)).ok());
   EXPECT_EQ(load_progress(file).code(), Code::data_loss);
   ASSERT_TRUE(save_progress({"s", 0, 0, {graph, {{"fc1.weight", Tensor(DType::i32, {8})}}}}, file).ok());
-  EXPECT_NE(load_progress(file).error().message.find("'fc1.weight'"), std::string::npos);
+  EXPECT_NE(load_progress(file).error().message.find("'fc1.weight' fits no parameter"), std::string::npos);
+  for (const std::int32_t number : {-2, 8 * 784 + 1, std::numeric_limits<std::int32_t>::max()}) {
+    Tensor numbers(DType::i32, {8, 784});
+    numbers.as<std::int32_t>()[5] = number;  // so many values would take any amount of memory
+    ASSERT_TRUE(save_progress({"s", 0, 0, {graph, {{"fc1.weight", numbers}}}}, file).ok());
+    EXPECT_NE(load_progress(file).error().message.find("impossible numbers"), std::string::npos) << number;
+  }
 }
 
 }  // namespace

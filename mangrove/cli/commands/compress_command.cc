@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,8 +8,6 @@
 #include <utility>
 
 #include "mangrove/base/file.h"
-#include "mangrove/base/format.h"
-#include "mangrove/base/table.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/compress_report.h"
@@ -238,14 +235,17 @@ Status run_compress(CompressState& state, CommandContext& context) {
   return print_result(nlohmann::json(job::json_of(report)), compress_text(report), context.output);
 }
 
+/// "NAME (SUMMARY); NAME (SUMMARY)"
+template <class Rows>
+std::string rows_help(const Rows& rows) {
+  std::string help;
+  for (const auto& row : rows) help += fmt::format("{}{} ({})", help.empty() ? "" : "; ", row.name, row.summary);
+  return help;
+}
+
 std::string recipe_help() {
-  std::string help = "a YAML file of steps, or the name of one that comes with the program:";
-  const char* between = " ";
-  for (const compress::NamedRecipe& recipe : compress::named_recipes()) {
-    help += between + std::string(recipe.name) + " (" + std::string(recipe.summary) + ")";
-    between = "; ";
-  }
-  return help + "; methods of steps: " + join_words(row_names(compress::methods()));
+  return "a YAML file of steps, or the name of a recipe that comes with the program: " +
+         rows_help(compress::named_recipes()) + ". Methods of steps: " + rows_help(compress::methods());
 }
 
 }  // namespace
