@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "tests/learn/networks.h"
 
@@ -333,6 +336,46 @@ TEST(Evaluate, ReportsWhatItCannotDo) {
   const auto nothing = evaluate(*replica, std::make_shared<Patterns>(0));
   ASSERT_TRUE(nothing.ok());
   EXPECT_EQ(nothing->confusion.total(), 0);
+}
+
+TEST(Trainer, ConstraintsSeeGradientsBeforeEachUpdateAndWeightsBehindIt) {
+  const auto trainer = trainer_of(std::make_shared<Patterns>(44), options_on("portable"));
+  const auto views = trainer->replica().execution().parameters();
+  const std::vector<float> first(views[0].value.begin(), views[0].value.end());
+  int before = 0, after = 0;
+  trainer->on_update(
+      [&] {
+        EXPECT_EQ(before, after);
+        ++before;
+        std::ranges::fill(views[0].gradient, 0.0f);
+      },
+      [&] {
+        ++after;
+        EXPECT_EQ(before, after);
+        std::ranges::fill(views[1].value, 0.25f);
+      });
+  const float decay = 1 - trainer->learning_rate() * 1e-3f;  // all that moves weights without a gradient
+  take_steps(*trainer, 1);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(views[0].value[i], first[i] * decay, 1e-6) << i;
+  for (const float value : views[1].value) EXPECT_EQ(value, 0.25f);
+  take_steps(*trainer, 2);
+  EXPECT_EQ(after, 3);
+}
+
+TEST(Trainer, TargetsTakeThePlaceOfLabels) {
+  Trainer::Options options = options_on("portable");
+  options.replica.loss.name = "mse";
+  const auto trainer = trainer_of(std::make_shared<Patterns>(44), options);
+  std::vector<float> wanted(8 * static_cast<std::size_t>(trainer->replica().classes()), 0.5f);
+  std::int64_t asked = 0;
+  trainer->set_targets([&](const data::Batch& batch) {
+    asked += batch.count;
+    return std::span<const float>(wanted);
+  });
+  const double loss = trainer->step()->loss;
+  take_steps(*trainer, 38);
+  EXPECT_LT(trainer->step()->loss, 0.2 * loss);
+  EXPECT_GT(asked, 44);
 }
 
 }  // namespace
