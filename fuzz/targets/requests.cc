@@ -1,5 +1,7 @@
 #include "fuzz/targets/requests.h"
 
+#include "mangrove/serve/http/target.h"
+#include "mangrove/serve/http/tokens.h"
 #include "mangrove/serve/open_inference.pb.h"
 #include "mangrove/serve/protocol/access.h"
 #include "mangrove/serve/protocol/grpc_messages.h"
@@ -10,8 +12,8 @@
 namespace mangrove::fuzz {
 
 void access_tokens(std::string_view bytes) {
-  const auto read = serve::Tokens::parse(bytes);
-  if (read.ok()) static_cast<void>(read->is_admin(bytes));
+  const auto read = serve::Tokens::parse(bytes, serve::kTokenHolders);
+  if (read.ok()) static_cast<void>(read->holder(bytes));
 }
 
 void grpc_request(std::string_view bytes) {

@@ -86,6 +86,7 @@ struct Client::Impl {
   Accepted job;
   FrameSource frames;
   std::function<void()> on_accepted;
+  bool has_told_end = false;
   std::optional<Instant> lost;  // the coordinator, since then
   Instant began;
 };
@@ -306,11 +307,14 @@ Error Client::Impl::detached(const std::string& job_id) const {
 Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& stops) {
   const std::stop_token& stop = stops.job.stop_possible() ? stops.job : stops.stream;
   const std::string followed = first.follow().job_id();
+  const bool from_beginning = first.follow().from_beginning();
   job = {};
+  has_told_end = false;
   lost.reset();
   began = clock.now();
   while (true) {
     Talk spoken = talk(std::move(first), report, stops);
+    has_told_end = spoken.ended.has_value();
     if (spoken.ended) return *spoken.ended;
     if (spoken.has_detached) return detached(followed);
     if (!job.kept()) return spoken.broken;
@@ -324,7 +328,7 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& 
     wait_for_stop(stop, kRetryAfter);
     if (const Status back = reconnect(*lost + kAwayAtMost, stop); !back.ok())
       return make_error(back.code(), spoken.broken.message + how_on);
-    first = following(job.job_id());
+    first = following(job.job_id(), from_beginning);
   }
 }
 
@@ -340,10 +344,15 @@ Status Client::follow(const std::string& job_id, const Reporter& report, std::st
   return impl_->run(following(job_id, from_beginning), report, {.job = {}, .stream = std::move(detach)});
 }
 
-Result<std::string> Client::submit(const JobSpec& job) {
+bool Client::has_told_end() const {
+  return impl_->has_told_end;
+}
+
+Result<std::string> Client::submit(const JobSpec& job, const std::stop_token& stop) {
   FromClient first;
   MG_TRY(*first.mutable_job(), impl_->signed_job(job));
   std::stop_source accepted;
+  const std::stop_callback given_up(stop, [&] { accepted.request_stop(); });
   impl_->frames = {};
   impl_->job = {};
   impl_->on_accepted = [&] { accepted.request_stop(); };

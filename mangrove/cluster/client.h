@@ -72,11 +72,15 @@ class Client {
   /// Hands on the reports of a job that this client or another one sent before, until it ends. If the job has
   /// ended, hands on its result. When `detach` is requested the client follows the job no longer, and it goes on.
   /// errors: those of run(); not_found; permission_denied (it is another's).
-  /// from_beginning: first the epochs and events that the job has told before, without networks.
+  /// from_beginning: first the epochs and events that the job has told before, without networks; they come again where
+  /// the coordinator was lost meanwhile.
   Status follow(const std::string& job_id, const Reporter& report, std::stop_token detach, bool from_beginning = false);
   /// Sends a job that goes on without a client, and returns its id. errors: those of run() before the job begins;
   /// failed_precondition (the coordinator keeps no jobs, so that they end with their clients).
-  Result<std::string> submit(const JobSpec& job);
+  Result<std::string> submit(const JobSpec& job, const std::stop_token& stop);
+  /// Whether the coordinator has told the end of the job that was run or followed last: else what run() or follow()
+  /// has returned is about the connection, and the job may go on.
+  bool has_told_end() const;
   /// Asks the job, whichever client of this member began it, to end in good order, waits until it has, and returns how
   /// it ended, for people. When `detach` is requested the end is waited for no longer. errors: not_found;
   /// permission_denied (it is another's); failed_precondition (it had ended before); cancelled (detached); unavailable

@@ -9,6 +9,18 @@
 namespace mangrove::cluster {
 namespace {
 
+struct EpochNumber {
+  std::int64_t number = 0;
+  static void fields(auto& self, auto& field) { field("epoch", self.number); }
+};
+
+/// The number of the epoch that a report is of; 0: it is of none.
+std::int64_t epoch_of(const Report& report) {
+  if (report.kind != ReportKind::epoch) return 0;
+  const auto epoch = job::parse_json<EpochNumber>(report.json);
+  return epoch.ok() ? epoch->number : 0;
+}
+
 /// Of a run: nodes may still hold messages of the one before.
 std::string run_id(const std::string& id, const std::optional<JobStore::Interrupted>& from) {
   return from ? id + "." + std::to_string(from->starts) : id;
@@ -151,11 +163,17 @@ void Job::on_report(Report report) {
   if (report.kind == ReportKind::checkpoint && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
   MutexLock lock(mutex_);
   for (const auto& [follower, reporter] : followers_) reporter(report);
-  if (report.kind == ReportKind::epoch || report.kind == ReportKind::event) {
-    told_.push_back({.kind = report.kind, .json = report.json});
-    if (told_.size() > kMostKept) told_.pop_front();
-  }
+  if (report.kind == ReportKind::epoch || report.kind == ReportKind::event) remember(report);
   if (report.kind == ReportKind::result) result_ = std::move(report);
+}
+
+/// For those who follow it later. An epoch that a job makes again, after its last checkpoint, takes the place of what
+/// was told of it and of those behind it.
+void Job::remember(const Report& report) {
+  const std::int64_t epoch = epoch_of(report);
+  if (epoch > 0) std::erase_if(told_, [&](const Report& old) { return epoch_of(old) >= epoch; });
+  told_.push_back({.kind = report.kind, .json = report.json});
+  if (told_.size() > kMostKept) told_.pop_front();
 }
 
 /// A disk that takes no more is no reason to end a run that is well.

@@ -57,6 +57,7 @@ class Job {
   bool begins_again(const Status& ended);
   std::optional<std::string> signature_of(const std::string& network) const;
   void complete(Report& result) const;
+  void remember(const Report& report) MG_REQUIRES(mutex_);
   void on_report(Report report);
   void keep(const Status& kept, const char* what) const;
   void keep_end(const Status& status);

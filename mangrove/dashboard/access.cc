@@ -1,5 +1,7 @@
 #include "mangrove/dashboard/access.h"
 
+#include <optional>
+
 #include "mangrove/identity/digest.h"
 
 namespace mangrove::dashboard {
@@ -26,19 +28,15 @@ std::string make_token() {
   return identity::random_hex(kTokenBytes);
 }
 
-Result<Role> Access::role_of(const std::optional<identity::Subject>& member, std::string_view authorization) const {
-  Role shown = Role::node;
-  if (member && rank_of(member->role) > 0) {
-    shown = member->role;
-  } else {
-    const std::string_view token = serve::bearer_token(authorization);
-    if (token.empty())
-      return make_error(Code::permission_denied, "a token is needed: the header Authorization with Bearer TOKEN");
-    const std::optional<std::string_view> holder = tokens_.holder(token);
-    if (!holder) return make_error(Code::permission_denied, "this token is not known");
-    MG_TRY(shown, identity::parse_role(*holder));
-  }
-  return rank_of(shown) < rank_of(own_) ? shown : own_;
+Result<Caller> Access::caller_of(std::string_view authorization) const {
+  const std::string_view token = serve::bearer_token(authorization);
+  if (token.empty())
+    return make_error(Code::permission_denied, "a token is needed: the header Authorization with Bearer TOKEN");
+  const std::optional<std::string_view> holder = tokens_.holder(token);
+  if (!holder) return make_error(Code::permission_denied, "this token is not known");
+  MG_TRY(const Role shown, identity::parse_role(*holder));
+  const bool is_owner = rank_of(shown) >= rank_of(own_);
+  return Caller{.role = is_owner ? own_ : shown, .name = identity::sha256(token), .is_owner = is_owner};
 }
 
 Status Access::check(Role role, Right right) {

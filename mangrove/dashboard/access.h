@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,15 +16,23 @@ constexpr const char* kTokenHolders[] = {"viewer", "client", "admin"};
 /// A token that nobody can guess: 32 hexadecimal digits.
 std::string make_token();
 
-/// Who may call what: who shows a token, or over HTTPS the certificate of a person in the cluster. Nobody may do more
-/// than the dashboard itself. threads: any thread may call any method.
+/// Who calls.
+struct Caller {
+  identity::Role role;
+  std::string name;       // of the token, for comparison alone
+  bool is_owner = false;  // may do all that the dashboard may: the coordinator says what that is
+};
+
+/// Who may call what: who shows a token. Nobody may do more than the dashboard itself. A certificate does not count:
+/// the dashboard does not hear which ones are revoked, and a browser shows it to every page that asks. threads: any
+/// thread may call any method.
 class Access {
  public:
   /// own: what the dashboard itself may do at the coordinator.
   Access(identity::Role own, serve::Tokens tokens) : own_(own), tokens_(std::move(tokens)) {}
 
-  /// What the caller may do. errors: permission_denied (says what is needed).
-  Result<identity::Role> role_of(const std::optional<identity::Subject>& member, std::string_view authorization) const;
+  /// errors: permission_denied (says what is needed).
+  Result<Caller> caller_of(std::string_view authorization) const;
   /// errors: permission_denied.
   static Status check(identity::Role role, Right right);
 

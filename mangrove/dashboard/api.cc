@@ -4,9 +4,11 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "mangrove/base/json_dump.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/cluster/cluster_status.h"
 #include "mangrove/dashboard/cluster_metrics.h"
 #include "mangrove/dashboard/page.h"
@@ -20,7 +22,11 @@ namespace {
 using nlohmann::json;
 using serve::HttpResponse;
 
-constexpr Seconds kSignOfLifeEvery = 5;  // in a stream in which nothing happens
+constexpr Seconds kSignOfLifeEvery = 5;     // in a stream in which nothing happens
+constexpr int kMostLarge = 2;               // calls at once that hold a network
+constexpr std::size_t kPiece = 256 * 1024;  // of a network on its way to a client
+constexpr std::size_t kMostBegun = 10'000;
+constexpr Seconds kStopsWithin = 60;  // a job that is to end in good order
 constexpr const char* kApi = "/api/";
 constexpr const char* kMetrics = "/metrics";
 constexpr std::int64_t kLongestInvitation = 30 * 24 * 3600, kMostUses = 10'000;
@@ -100,7 +106,7 @@ Result<std::int64_t> count_of(const json& object, const char* key, std::int64_t 
 
 struct Api::Call {
   RouteMatch match;
-  identity::Role role;
+  Caller caller;
   std::string body;
   std::stop_token stop;
 
@@ -114,9 +120,9 @@ std::optional<HttpResponse> Api::refuse(const serve::HttpHead& head) const {
   }
   const Result<RouteMatch> match = find_route(head.method, head.target);
   if (!match.ok()) return error_answer(match.error());
-  const Result<identity::Role> role = access_.role_of(head.member, head.authorization);
-  if (!role.ok()) return error_answer(401, code_name(role.code()), role.error().message);
-  const Status may = Access::check(*role, match->route->right);
+  const Result<Caller> caller = access_.caller_of(head.authorization);
+  if (!caller.ok()) return error_answer(401, code_name(caller.code()), caller.error().message);
+  const Status may = Access::check(caller->role, match->route->right);
   if (!may.ok()) return error_answer(may.error());
   return std::nullopt;
 }
@@ -130,10 +136,10 @@ HttpResponse Api::answer(serve::HttpRequest request, const std::stop_token& stop
   if (!is_of_interface(head.target)) return page_answer(head);
   Result<RouteMatch> match = find_route(head.method, head.target);
   if (!match.ok()) return error_answer(match.error());
-  const Result<identity::Role> role = access_.role_of(head.member, head.authorization);
-  if (!role.ok()) return error_answer(role.error());
-  Result<HttpResponse> response =
-      perform({.match = *std::move(match), .role = *role, .body = std::move(request.body), .stop = stop});
+  Result<Caller> caller = access_.caller_of(head.authorization);
+  if (!caller.ok()) return error_answer(caller.error());
+  Result<HttpResponse> response = perform(
+      {.match = *std::move(match), .caller = *std::move(caller), .body = std::move(request.body), .stop = stop});
   return response.ok() ? *std::move(response) : error_answer(response.error());
 }
 
@@ -148,7 +154,7 @@ Result<HttpResponse> Api::perform(const Call& call) {
     case Operation::stream_cluster:
       return stream_cluster();
     case Operation::list_jobs:
-      return list_jobs();
+      return list_jobs(call);
     case Operation::show_job:
       return show_job(call);
     case Operation::list_events:
@@ -185,23 +191,45 @@ Result<HttpResponse> Api::perform(const Call& call) {
 
 Result<HttpResponse> Api::describe_session(const Call& call) const {
   return json_answer(
-      {{"version", version_}, {"coordinator", client_.coordinator()}, {"role", identity::role_name(call.role)}});
+      {{"version", version_}, {"coordinator", client_.coordinator()}, {"role", identity::role_name(call.caller.role)}});
 }
 
 HttpResponse Api::stream_cluster() {
-  return stream_answer([this, seen = std::int64_t{-1}](const std::stop_token& stop) mutable -> std::string {
-    const ClusterFeed::State state = cluster_.wait_for_newer(std::max<std::int64_t>(seen, 0), kSignOfLifeEvery, stop);
+  return stream_answer([this, seen = std::int64_t{0}](const std::stop_token& stop) mutable -> std::string {
+    const auto state = cluster_.wait_for_newer(seen, kSignOfLifeEvery, stop);
     if (stop.stop_requested()) return "";
-    if (std::exchange(seen, state.number) == state.number) return kNoEvent;
-    if (state.problem.empty()) return server_event("cluster", state.json);
-    return server_event("problem", dump(json{{"message", state.problem}}));
+    if (!state) return kNoEvent;
+    seen = state->number;
+    if (state->problem.empty()) return server_event("cluster", state->json);
+    return server_event("problem", dump(json{{"message", state->problem}}));
   });
 }
 
-Result<HttpResponse> Api::list_jobs() const {
-  MG_TRY(const std::vector<cluster::JobStatus> jobs, client_.jobs());
+/// Whether the caller may read and stop the job.
+bool Api::may_handle(const Caller& caller, const std::string& job) const {
+  if (caller.is_owner) return true;
+  const MutexLock lock(mutex_);
+  const auto begun = begun_.find(job);
+  return begun != begun_.end() && begun->second == caller.name;
+}
+
+/// errors: permission_denied.
+Status Api::check_job(const Call& call) const {
+  if (may_handle(call.caller, call.value("job"))) return {};
+  return make_error(Code::permission_denied,
+                    "job '" + call.value("job") + "' was not started with this token, so it may not read or stop it");
+}
+
+/// What the caller may know of a job.
+json Api::job_facts(const Caller& caller, cluster::JobStatus job) const {
+  if (!may_handle(caller, job.id())) job.clear_message();  // it may name files and what they hold
+  return cluster::job_json(job);
+}
+
+Result<HttpResponse> Api::list_jobs(const Call& call) const {
+  MG_TRY(std::vector<cluster::JobStatus> jobs, client_.jobs());
   json rows = json::array();
-  for (const cluster::JobStatus& job : jobs) rows.push_back(cluster::job_json(job));
+  for (cluster::JobStatus& job : jobs) rows.push_back(job_facts(call.caller, std::move(job)));
   return json_answer({{"jobs", std::move(rows)}});
 }
 
@@ -216,13 +244,14 @@ Result<cluster::JobStatus> Api::find_job(const std::string& id) const {
 Result<HttpResponse> Api::show_job(const Call& call) const {
   MG_TRY(const cluster::JobStatus job, find_job(call.value("job")));
   MG_TRY(const cluster::ListNodesResponse status, client_.status(call.stop));
-  json facts = cluster::job_json(job);
+  json facts = job_facts(call.caller, job);
   const json live = cluster::live_job_json(job.id(), status);
   if (live.is_object()) facts.update(live);
   return json_answer(facts);
 }
 
 Result<HttpResponse> Api::list_events(const Call& call) const {
+  MG_RETURN_IF_ERROR(check_job(call));
   MG_TRY(const std::vector<std::string> events, client_.events(call.value("job")));
   json list = json::array();
   for (const std::string& one : events) {
@@ -234,6 +263,7 @@ Result<HttpResponse> Api::list_events(const Call& call) const {
 
 Result<HttpResponse> Api::stream_job(const Call& call) {
   MG_RETURN_IF_ERROR(find_job(call.value("job")));
+  MG_RETURN_IF_ERROR(check_job(call));
   MG_TRY(const std::shared_ptr<JobFeed> feed, jobs_.find(call.value("job")));
   return stream_answer(
       [feed, seen = std::uint64_t{0}, is_over = false](const std::stop_token& stop) mutable -> std::string {
@@ -248,10 +278,19 @@ Result<HttpResponse> Api::stream_job(const Call& call) {
       });
 }
 
+/// errors: resource_exhausted (others are at work).
+Result<std::shared_ptr<void>> Api::take_room() const {
+  auto room = std::shared_ptr<void>(nullptr, [this](void*) { --large_; });
+  if (++large_ <= kMostLarge) return room;
+  return make_error(Code::resource_exhausted, "others fetch networks or start jobs just now; try again");
+}
+
 Result<HttpResponse> Api::fetch_model(const Call& call) const {
   MG_TRY(const cluster::JobStatus job, find_job(call.value("job")));
+  MG_RETURN_IF_ERROR(check_job(call));
   if (job.ended().empty())
     return make_error(Code::failed_precondition, "job " + job.id() + " has not ended, so it has no model yet");
+  MG_TRY(const auto room, take_room());
   MG_TRY(const auto client, connect_(call.stop));
   std::string model;
   const auto take = [&](Report report) {
@@ -261,29 +300,47 @@ Result<HttpResponse> Api::fetch_model(const Call& call) const {
   if (model.empty())
     return make_error(Code::not_found, "the coordinator has no model of job " + job.id() +
                                            (ended.ok() ? "" : ": " + ended.error().message));
-  HttpResponse response;
+  const auto network = std::make_shared<const std::string>(std::move(model));
+  HttpResponse response =
+      stream_answer([network, room, sent = std::size_t{0}](const std::stop_token& stop) mutable -> std::string {
+        if (stop.stop_requested()) return "";
+        const std::size_t begin = std::exchange(sent, std::min(network->size(), sent + kPiece));
+        return network->substr(begin, sent - begin);
+      });
   response.content_type = "application/octet-stream";
-  response.headers = {{"Content-Disposition", "attachment; filename=\"" + job.id() + ".onnx\""}};
-  response.body = std::move(model);
+  response.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + job.id() + ".onnx\"");
   return response;
 }
 
-Result<HttpResponse> Api::start_job(const Call& call) const {
+Result<HttpResponse> Api::start_job(const Call& call) {
   MG_TRY(const json wish, object_in(call.body));
   MG_TRY(const std::string command, text_of(wish, "command", "train"));
   const auto keys = wish.find("keys");
   if (keys != wish.end() && !keys->is_object())
     return make_error(Code::invalid_argument, "keys: expected an object with a value for each key");
+  MG_TRY(const auto room, take_room());
   MG_TRY(const cluster::JobSpec job, forms_.make(command, keys == wish.end() ? json::object() : *keys, call.stop));
   MG_TRY(const auto client, connect_(call.stop));
-  MG_TRY(const std::string id, client->submit(job));
+  MG_TRY(const std::string id, client->submit(job, call.stop));
+  const MutexLock lock(mutex_);
+  if (begun_.size() >= kMostBegun) begun_.erase(begun_.begin());
+  begun_[id] = call.caller.name;
   return json_answer({{"id", id}}, 201);
 }
 
 Result<HttpResponse> Api::stop_job(const Call& call) const {
+  MG_RETURN_IF_ERROR(check_job(call));
   MG_TRY(const auto client, connect_(call.stop));
-  MG_TRY(const std::string how, client->stop_job(call.value("job"), call.stop));
-  return json_answer({{"job", call.value("job")}, {"message", how}});
+  std::stop_source leave;
+  const std::stop_callback stopped(call.stop, [&] { leave.request_stop(); });
+  const std::jthread patience([&](const std::stop_token& ended) {
+    if (!wait_for_stop(ended, kStopsWithin)) leave.request_stop();
+  });
+  const Result<std::string> how = client->stop_job(call.value("job"), leave.get_token());
+  const bool goes_on = !how.ok() && how.code() == Code::cancelled && leave.stop_requested();
+  if (!how.ok() && !goes_on) return how.error();
+  const std::string message = goes_on ? how.error().message : *how;
+  return json_answer({{"job", call.value("job")}, {"message", message}}, goes_on ? 202 : 200);
 }
 
 Result<HttpResponse> Api::list_members() const {

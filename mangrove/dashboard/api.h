@@ -1,11 +1,15 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/dashboard/access.h"
@@ -19,7 +23,7 @@ namespace mangrove::dashboard {
 
 /// What the command line knows of jobs, and the dashboard offers as a form.
 struct JobForms {
-  /// The keys of a command ("train", "infer") as docs/dashboard.md describes them. errors: not_found.
+  /// The keys of a command ("train") as docs/dashboard.md describes them. errors: not_found.
   std::function<Result<nlohmann::json>(const std::string& command)> keys;
   /// A job from such keys and their values. errors: those of the command, which name the key.
   std::function<Result<cluster::JobSpec>(const std::string& command, const nlohmann::json& values,
@@ -50,12 +54,16 @@ class Api final : public serve::HttpHandler {
   Result<serve::HttpResponse> perform(const Call& call);
   Result<serve::HttpResponse> describe_session(const Call& call) const;
   serve::HttpResponse stream_cluster();
-  Result<serve::HttpResponse> list_jobs() const;
+  bool may_handle(const Caller& caller, const std::string& job) const;
+  Status check_job(const Call& call) const;
+  nlohmann::json job_facts(const Caller& caller, cluster::JobStatus job) const;
+  Result<std::shared_ptr<void>> take_room() const;
+  Result<serve::HttpResponse> list_jobs(const Call& call) const;
   Result<serve::HttpResponse> show_job(const Call& call) const;
   Result<serve::HttpResponse> list_events(const Call& call) const;
   Result<serve::HttpResponse> stream_job(const Call& call);
   Result<serve::HttpResponse> fetch_model(const Call& call) const;
-  Result<serve::HttpResponse> start_job(const Call& call) const;
+  Result<serve::HttpResponse> start_job(const Call& call);
   Result<serve::HttpResponse> stop_job(const Call& call) const;
   Result<serve::HttpResponse> list_members() const;
   Result<serve::HttpResponse> invite(const Call& call) const;
@@ -68,6 +76,9 @@ class Api final : public serve::HttpHandler {
   const std::string version_;
   ClusterFeed cluster_;
   JobFeeds jobs_;
+  mutable std::atomic<int> large_ = 0;  // calls that hold a network
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> begun_ MG_GUARDED_BY(mutex_);  // by job, the caller who began it here
 };
 
 }  // namespace mangrove::dashboard

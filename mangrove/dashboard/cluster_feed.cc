@@ -50,7 +50,8 @@ void ClusterFeed::ask(const std::stop_token& stop) {
     changed_.wait_for(mutex_, std::min(kLookForStop, next - clock_.now()));
 }
 
-ClusterFeed::State ClusterFeed::wait_for_newer(std::int64_t number, Seconds at_most, const std::stop_token& stop) {
+std::optional<ClusterFeed::State> ClusterFeed::wait_for_newer(std::int64_t number, Seconds at_most,
+                                                              const std::stop_token& stop) {
   const Deadline deadline = clock_.after(at_most);
   const MutexLock lock(mutex_);
   if (!is_watched()) number = state_.number;  // what is there may be old
@@ -58,7 +59,7 @@ ClusterFeed::State ClusterFeed::wait_for_newer(std::int64_t number, Seconds at_m
   changed_.notify_all();
   while (state_.number <= number && !stop.stop_requested() && clock_.now() < deadline)
     changed_.wait_for(mutex_, std::min(kLookForStop, deadline - clock_.now()));
-  return state_;
+  return state_.number > number ? std::optional(state_) : std::nullopt;
 }
 
 }  // namespace mangrove::dashboard

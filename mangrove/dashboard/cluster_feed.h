@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -23,8 +24,9 @@ class ClusterFeed {
     std::string json;         // see cluster::cluster_json(); "": never heard of
     std::string problem;      // why the coordinator has not answered; "": it has
   };
-  /// The newest state once it is newer than this one, or when so much time has passed or a stop is requested.
-  State wait_for_newer(std::int64_t number, Seconds at_most, const std::stop_token& stop);
+  /// The newest state once it is newer than this one, and not older than the first look of a watcher. Nothing: there
+  /// was none when so much time had passed, or a stop was requested.
+  std::optional<State> wait_for_newer(std::int64_t number, Seconds at_most, const std::stop_token& stop);
 
  private:
   void watch(const std::stop_token& stop);

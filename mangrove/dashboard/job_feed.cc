@@ -11,7 +11,7 @@ namespace mangrove::dashboard {
 namespace {
 
 constexpr std::size_t kMostOfAName = 10'000;  // entries; older ones are forgotten
-constexpr std::size_t kMostFeeds = 64;
+constexpr std::size_t kMostFeeds = 32;        // half of the calls that the coordinator lets one member have open
 constexpr Seconds kWakeEvery = 0.2;
 
 /// How many entries of this name are of use to somebody who comes later.
@@ -21,10 +21,10 @@ std::size_t most_kept(const std::string& name) {
   return is_superseded ? 1 : kMostOfAName;
 }
 
+/// Of a job of which the coordinator has told the end.
 const char* state_after(const Status& ended) {
   if (ended.ok()) return "done";
-  if (ended.code() == Code::cancelled) return "stopped";
-  return ended.code() == Code::unavailable ? "lost" : "failed";
+  return ended.code() == Code::cancelled ? "stopped" : "failed";
 }
 
 }  // namespace
@@ -38,17 +38,24 @@ void JobFeed::follow(const std::stop_token& stop) {
   const auto client = connect_(stop);
   const Status ended = client.ok() ? (*client)->follow(job_, tell, stop, /*from_beginning=*/true) : client.error();
   if (stop.stop_requested()) return;  // nobody reads it any more
+  const bool has_end = client.ok() && (*client)->has_told_end();
+  const bool is_refused = has_end && !ended.ok() && ended.code() == Code::permission_denied && is_empty();
+  const char* const state = !has_end ? "lost" : is_refused ? "refused" : state_after(ended);
   {
     const MutexLock lock(mutex_);
-    is_lost_ = !ended.ok() && ended.code() == Code::unavailable;
+    is_over_ = has_end && !is_refused;
+    has_ended_ = true;
   }
-  add(kEnd, dump(nlohmann::json{{"state", state_after(ended)}, {"message", ended.ok() ? "" : ended.error().message}}));
+  add(kEnd, dump(nlohmann::json{{"state", state}, {"message", ended.ok() ? "" : ended.error().message}}));
 }
 
 void JobFeed::add(std::string name, std::string json) {
   const MutexLock lock(mutex_);
-  const std::uint64_t number = ++last_;
   std::vector<std::uint64_t>& alike = numbers_[name];
+  // after a broken link, the job is told from its beginning again
+  const auto is_same = [&](std::uint64_t number) { return entries_.at(number).json == json; };
+  if (most_kept(name) > 1 && std::ranges::any_of(alike, is_same)) return;
+  const std::uint64_t number = ++last_;
   if (alike.size() == most_kept(name)) {
     entries_.erase(alike.front());
     alike.erase(alike.begin());
@@ -69,9 +76,14 @@ std::vector<JobFeed::Entry> JobFeed::wait_for_more(std::uint64_t number, Seconds
   return more;
 }
 
-bool JobFeed::is_lost() const {
+bool JobFeed::is_stale() const {
   const MutexLock lock(mutex_);
-  return is_lost_;
+  return has_ended_ && !is_over_;
+}
+
+bool JobFeed::is_empty() const {
+  const MutexLock lock(mutex_);
+  return entries_.empty();
 }
 
 /// Takes out the feed that was read the longest time ago and is not read now. Null: there is none.
@@ -90,7 +102,7 @@ std::shared_ptr<JobFeed> JobFeeds::make_place() {
 Result<std::shared_ptr<JobFeed>> JobFeeds::find(const std::string& job) {
   std::shared_ptr<JobFeed> dropped;  // ends after the lock: its thread may take a while
   const MutexLock lock(mutex_);
-  if (const auto known = feeds_.find(job); known != feeds_.end() && known->second.feed->is_lost()) {
+  if (const auto known = feeds_.find(job); known != feeds_.end() && known->second.feed->is_stale()) {
     dropped = std::move(known->second.feed);
     feeds_.erase(known);
   }

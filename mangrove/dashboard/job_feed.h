@@ -26,16 +26,17 @@ class JobFeed {
   struct Entry {
     std::uint64_t number;  // higher than those before
     std::string name;      // "progress", "event", "nodes", "epoch", "line", "result", or "end" as the last one
-    std::string json;      // of the report; of "end": "state" (done, failed, stopped or lost) and "message"
+    std::string json;      // of the report; of "end": "state" and "message", see docs/dashboard.md
   };
   /// What came after the entry with this number (0: all that is kept), once there is something, or when so much time
   /// has passed or a stop is requested. Of progress and nodes only the newest is kept.
   std::vector<Entry> wait_for_more(std::uint64_t number, Seconds at_most, const std::stop_token& stop);
-  /// The coordinator was lost before the job ended: it may go on.
-  bool is_lost() const;
+  /// It has ended and the job perhaps not: the coordinator was lost, or has refused to tell.
+  bool is_stale() const;
 
  private:
   void follow(const std::stop_token& stop);
+  bool is_empty() const;
   void add(std::string name, std::string json);
 
   const std::string job_;
@@ -45,7 +46,7 @@ class JobFeed {
   std::map<std::uint64_t, Entry> entries_ MG_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<std::uint64_t>> numbers_ MG_GUARDED_BY(mutex_);  // of those with a name, in order
   std::uint64_t last_ MG_GUARDED_BY(mutex_) = 0;
-  bool is_lost_ MG_GUARDED_BY(mutex_) = false;
+  bool has_ended_ MG_GUARDED_BY(mutex_) = false, is_over_ MG_GUARDED_BY(mutex_) = false;  // the feed, the job
   std::jthread follower_;
 };
 

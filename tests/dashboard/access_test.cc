@@ -7,7 +7,6 @@ namespace mangrove::dashboard {
 namespace {
 
 using identity::Role;
-using identity::Subject;
 
 constexpr const char* kTokens =
     "viewer 0123456789abcdef\nclient 123456789abcdef0\nadmin 23456789abcdef01\nviewer 23456789abcdef01\n";
@@ -18,24 +17,25 @@ Access access_of(Role own) {
 
 TEST(DashboardAccess, TokensSayTheRole) {
   const Access access = access_of(Role::admin);
-  EXPECT_EQ(access.role_of({}, "Bearer 0123456789abcdef").value(), Role::viewer);
-  EXPECT_EQ(access.role_of({}, "bearer 123456789abcdef0").value(), Role::client);
-  EXPECT_EQ(access.role_of({}, "Bearer 23456789abcdef01").value(), Role::admin) << "of two lines, the one for more";
+  EXPECT_EQ(access.caller_of("Bearer 0123456789abcdef")->role, Role::viewer);
+  EXPECT_EQ(access.caller_of("bearer 123456789abcdef0")->role, Role::client);
+  EXPECT_EQ(access.caller_of("Bearer 23456789abcdef01")->role, Role::admin) << "of two lines, the one for more";
   for (const char* wrong : {"", "Bearer", "Bearer ", "Bearer 0123456789abcdeX", "Basic 0123456789abcdef"})
-    EXPECT_EQ(access.role_of({}, wrong).code(), Code::permission_denied) << wrong;
-}
-
-TEST(DashboardAccess, ACertificateOfAPersonSaysTheRole) {
-  const Access access = access_of(Role::admin);
-  EXPECT_EQ(access.role_of(Subject{Role::client, "ann"}, "").value(), Role::client);
-  EXPECT_EQ(access.role_of(Subject{Role::node, "pi"}, "").code(), Code::permission_denied);
-  EXPECT_EQ(access.role_of(Subject{Role::node, "pi"}, "Bearer 0123456789abcdef").value(), Role::viewer);
+    EXPECT_EQ(access.caller_of(wrong).code(), Code::permission_denied) << wrong;
 }
 
 TEST(DashboardAccess, NobodyMayDoMoreThanTheDashboard) {
-  const Access access = access_of(Role::viewer);
-  EXPECT_EQ(access.role_of({}, "Bearer 23456789abcdef01").value(), Role::viewer);
-  EXPECT_EQ(access.role_of(Subject{Role::admin, "ann"}, "").value(), Role::viewer);
+  const Access access = access_of(Role::client);
+  EXPECT_EQ(access.caller_of("Bearer 23456789abcdef01")->role, Role::client);
+  EXPECT_TRUE(access.caller_of("Bearer 23456789abcdef01")->is_owner);
+  EXPECT_TRUE(access.caller_of("Bearer 123456789abcdef0")->is_owner);
+  EXPECT_FALSE(access.caller_of("Bearer 0123456789abcdef")->is_owner);
+}
+
+TEST(DashboardAccess, CallersAreToldApart) {
+  const Access access = access_of(Role::admin);
+  EXPECT_NE(access.caller_of("Bearer 0123456789abcdef")->name, access.caller_of("Bearer 123456789abcdef0")->name);
+  EXPECT_EQ(access.caller_of("Bearer 0123456789abcdef")->name.find("0123456789abcdef"), std::string::npos);
 }
 
 TEST(DashboardAccess, EachRightNeedsItsRole) {

@@ -60,15 +60,17 @@ struct DashboardApi : ::testing::Test {
   HttpResponse post(const std::string& target, const std::string& body, const std::string& token = kAdmin) {
     return ask(request("POST", target, token, body));
   }
-  std::string start(const std::string& script) {
-    const HttpResponse started = post("/api/v1/jobs", R"({"keys":{"script":")" + script + "\"}}");
+  std::string start(const std::string& script, const std::string& token = kAdmin) {
+    const HttpResponse started = post("/api/v1/jobs", R"({"keys":{"script":")" + script + "\"}}", token);
     EXPECT_EQ(started.status, 201) << started.body;
     return json::parse(started.body).value("id", "");
   }
   /// Reads a stream until this text has come; all that came.
   static std::string read_until(const HttpResponse& response, const std::string& text) {
     std::string all;
-    for (int pieces = 0; pieces < 1000 && all.find(text) == std::string::npos; ++pieces) {
+    const SteadyClock clock;
+    const Deadline deadline = clock.after(60);
+    while (clock.now() < deadline && all.find(text) == std::string::npos) {
       const std::string piece = response.stream({});
       if (piece.empty()) break;
       all += piece;
@@ -147,7 +149,7 @@ TEST_F(DashboardApi, StartsAndStopsJobs) {
   read_until(stream, "event: progress");
   EXPECT_EQ(json::parse(get("/api/v1/jobs/" + id).body)["state"], "running");
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/model").status, 409) << "it has not ended";
-  const HttpResponse stopped = post("/api/v1/jobs/" + id + "/stop", "{}", kClient);
+  const HttpResponse stopped = post("/api/v1/jobs/" + id + "/stop", "{}");
   EXPECT_EQ(stopped.status, 200) << stopped.body;
   const std::string rest = read_until(stream, "event: end");
   EXPECT_NE(rest.find("\"state\":\"stopped\""), std::string::npos) << rest;
@@ -158,6 +160,54 @@ TEST_F(DashboardApi, StartsAndStopsJobs) {
   EXPECT_EQ(jobs[0]["state"], "stopped");
   const HttpResponse model = get("/api/v1/jobs/" + id + "/model");
   EXPECT_EQ(model.status, 404) << model.body;
+}
+
+TEST_F(DashboardApi, TokensOfOthersDoNotReadOrStopAJob) {
+  const std::string mine = start("endless", kClient), other = start("endless");
+  for (const char* what : {"/stream", "/events", "/model"}) {
+    EXPECT_EQ(get("/api/v1/jobs/" + other + what, kClient).status, 403) << what;
+    EXPECT_EQ(get("/api/v1/jobs/" + mine + what, kViewer).status, 403) << what;
+    EXPECT_NE(get("/api/v1/jobs/" + mine + what, kClient).status, 403) << what;
+    EXPECT_NE(get("/api/v1/jobs/" + mine + what, kAdmin).status, 403) << what;
+  }
+  EXPECT_EQ(post("/api/v1/jobs/" + other + "/stop", "{}", kClient).status, 403);
+  EXPECT_EQ(json::parse(get("/api/v1/jobs/" + other, kViewer).body)["id"], other) << "that, everybody may know";
+  EXPECT_EQ(post("/api/v1/jobs/" + mine + "/stop", "{}", kClient).status, 200);
+  EXPECT_EQ(post("/api/v1/jobs/" + other + "/stop", "{}", kAdmin).status, 200);
+}
+
+TEST_F(DashboardApi, ADashboardThatMayNotReadAJobSaysSo) {
+  const std::string id = start("endless");
+  const Connect as_stranger = [this](const std::stop_token&) -> Result<std::unique_ptr<cluster::Client>> {
+    return cluster.client(Role::viewer);
+  };
+  JobFeeds feeds(as_stranger);
+  const auto feed = feeds.find(id);
+  ASSERT_TRUE(feed.ok());
+  std::vector<JobFeed::Entry> told;
+  ASSERT_TRUE(eventually([&] { return !(told = (*feed)->wait_for_more(0, 0.1, {})).empty(); }));
+  EXPECT_EQ(told.back().name, kEnd);
+  EXPECT_EQ(json::parse(told.back().json)["state"], "refused") << told.back().json;
+  EXPECT_NE(feeds.find(id)->get(), feed->get()) << "perhaps it may, next time";
+  EXPECT_EQ(post("/api/v1/jobs/" + id + "/stop", "{}").status, 200);
+}
+
+TEST_F(DashboardApi, AJobThatFailsBecauseItsWorkersAreGoneIsNotLost) {
+  const std::string id = start("bad_data");
+  const std::string told = read_until(get("/api/v1/jobs/" + id + "/stream"), "event: end");
+  EXPECT_NE(told.find("\"state\":\"failed\""), std::string::npos) << told;
+}
+
+TEST_F(DashboardApi, FewNetworksAreHeldAtOnce) {
+  const std::string id = start("echo");
+  read_until(get("/api/v1/jobs/" + id + "/stream"), "event: end");
+  const std::string path = "/api/v1/jobs/" + id + "/model";
+  {
+    const HttpResponse one = get(path), two = get(path);
+    EXPECT_EQ(two.status, 200);
+    EXPECT_EQ(get(path).status, 429) << "until one of them is sent";
+  }
+  EXPECT_EQ(get(path).status, 200);
 }
 
 TEST_F(DashboardApi, WhoComesLateReadsAJobFromItsBeginning) {
@@ -181,7 +231,7 @@ TEST_F(DashboardApi, KeepsTheResultAndTheModelOfAJobThatHasEnded) {
   EXPECT_NE(again.find("event: result\ndata: {\"answers\":2"), std::string::npos) << "for who comes later: " << again;
   const HttpResponse model = get("/api/v1/jobs/" + id + "/model");
   EXPECT_EQ(model.status, 200);
-  EXPECT_EQ(model.body, "model");
+  EXPECT_EQ(read_until(model, "a whole network"), "model");
   EXPECT_EQ(json::parse(get("/api/v1/jobs/" + id + "/events").body)["job"], id);
 }
 

@@ -130,6 +130,7 @@ class Session final : public httplib::Server {
              .came = {}};
     if (request.has_header("Inference-Header-Content-Length"))
       head_.inference_header_length = request.get_header_value("Inference-Header-Content-Length");
+    is_old_ = request.version == "HTTP/1.0";
     request.path = "/";                        // the handler has the routes
     request.ranges.clear();                    // answers are short, or come whole
     request.headers.erase("Accept-Encoding");  // and are not compressed
@@ -172,6 +173,10 @@ class Session final : public httplib::Server {
     to.status = from.status;
     to.body = std::move(from.body);
     for (const auto& [name, value] : from.headers) to.set_header(name, value);
+    if (from.stream && is_old_) {
+      to.headers.clear();
+      return fill(context_.handler.error(505, "this answer comes in pieces, which needs HTTP/1.1"), to);
+    }
     if (from.stream) return fill_stream(from.content_type, std::move(from.stream), to);
     to.set_header("Content-Type", from.content_type);
   }
@@ -202,7 +207,7 @@ class Session final : public httplib::Server {
   RequestStream stream_;
   HttpHead head_;
   std::optional<HttpResponse> refused_;
-  bool must_close_ = false;
+  bool must_close_ = false, is_old_ = false;
 };
 
 }  // namespace

@@ -137,6 +137,11 @@ TEST_F(Http, WhoHangsUpInTheMiddleOfAStreamLeavesNoThread) {
   EXPECT_TRUE(eventually([&] { return ask(get("/a")).status == 200; })) << "the only place is free again";
 }
 
+TEST_F(Http, AnOldClientGetsNoPieces) {
+  start();
+  EXPECT_EQ(ask("GET /pieces HTTP/1.0\r\n\r\n").status, 505);
+}
+
 TEST_F(Http, AStreamEndsWithTheServer) {
   start();
   RawClient client(server->port());
