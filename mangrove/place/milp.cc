@@ -154,10 +154,10 @@ Milp::Solution Milp::solve(const Terms& start, const Limits& limits) const {
     solution.values.assign(model.bestSolution(), model.bestSolution() + columns());
     solution.objective = model.getObjValue();
     solution.outcome = model.isProvenOptimal() ? Outcome::optimal : Outcome::feasible;
-    // CBC takes the share of the larger one of objective and bound
-    solution.bound = solution.outcome == Outcome::optimal
-                         ? solution.objective - limits.gap / (1 - limits.gap) * std::abs(solution.objective)
-                         : model.getBestPossibleObjValue();
+    // the gap is a share of the larger one of objective and bound; that of rounding does not count
+    const double share = limits.gap > kRoundingGap ? limits.gap / (1 - limits.gap) : 0;
+    solution.bound = solution.outcome == Outcome::optimal ? solution.objective - share * std::abs(solution.objective)
+                                                          : model.getBestPossibleObjValue();
   } else if (!must_stop() && (model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible())) {
     solution.outcome = Outcome::infeasible;
   } else {

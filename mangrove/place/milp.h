@@ -24,6 +24,7 @@ class Milp {
 
   int columns() const { return static_cast<int>(columns_.size()); }
 
+  static constexpr double kRoundingGap = 1e-9;
   enum class Outcome {
     optimal,  // up to the gap that was allowed
     feasible,
@@ -39,7 +40,7 @@ class Milp {
   struct Limits {
     Seconds time = 60;
     std::stop_token stop;
-    double gap = 1e-9;  // share of the objective by which a solution may miss the best
+    double gap = kRoundingGap;  // share of the objective by which a solution may miss the best
   };
   /// start: values of a solution to begin with, for columns of whole numbers at least; empty: none is known.
   /// threads: any, but solutions are found one after the other, since CBC has global state.
