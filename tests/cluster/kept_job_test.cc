@@ -66,7 +66,7 @@ TEST_F(KeptJob, GoesOnWithoutItsClientAndAnotherOneFollows) {
 }
 
 TEST_F(KeptJob, OneThatIsOnlySentGoesOnAndIsFollowedFromItsBeginning) {
-  const auto id = cluster.client()->submit(scripted_job("epochs"));
+  const auto id = cluster.client()->submit(scripted_job("epochs"), {});
   ASSERT_TRUE(id.ok()) << id.error().message;
   EXPECT_EQ(listed().id(), *id);
   std::vector<Report> late;
@@ -151,7 +151,7 @@ TEST_F(KeptJob, ThatHasEndedCanStillBeFetched) {
 
 TEST(Coordinator, WithoutAStateFolderTakesNoJobThatIsOnlySent) {
   const TestCluster cluster(1);
-  const auto id = cluster.client()->submit(scripted_job("endless"));
+  const auto id = cluster.client()->submit(scripted_job("endless"), {});
   EXPECT_EQ(id.code(), Code::failed_precondition);
   EXPECT_NE(id.error().message.find("--state none"), std::string::npos) << id.error().message;
   EXPECT_TRUE(eventually([&] { return cluster.last_job().empty(); })) << "it ends with its client";

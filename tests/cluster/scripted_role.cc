@@ -104,7 +104,7 @@ Status scripted_role(const JobSpec& job, job::RoleContext& context) {
   }
   if (script == "bad_node_1" || script == "await_loss") MG_RETURN_IF_ERROR(await_alive(context, workers - 1));
   if (script == "epochs") {
-    for (const char* epoch : {R"({"epoch":1,"loss":0.5})", R"({"epoch":2,"loss":0.25})"})
+    for (const char* epoch : {R"({"epoch":1,"loss":0.5})", R"({"epoch":2,"loss":0.3})", R"({"epoch":2,"loss":0.25})"})
       context.report({.kind = ReportKind::epoch, .json = epoch, .attachment = "network"});
     context.report({.kind = ReportKind::event, .json = R"({"event":"resumed"})", .attachment = {}});
   }

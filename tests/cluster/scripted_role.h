@@ -15,7 +15,7 @@ namespace mangrove::cluster {
 ///   "resumable"  rank 0 reports a checkpoint, then as "endless"; resumed, it echoes
 ///   "resumable_alone"  the same, but until no worker is left
 ///   "rank_2_is_idle"  as "echo", and rank 0 says that rank 2 did nothing, and rank 1 something
-///   "epochs"     rank 0 reports two epochs and an event, and then does as "await_join"
+///   "epochs"     rank 0 reports two epochs, the second one twice, and an event, and then does as "await_join"
 ///   "throws"     rank 0 throws
 Status scripted_role(const JobSpec& job, job::RoleContext& context);
 
