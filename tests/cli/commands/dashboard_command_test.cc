@@ -72,7 +72,8 @@ TEST_F(DashboardCommand, ShowsAndRunsWhatTheClusterDoes) {
     const RawReply denied = ask(post("/api/v1/jobs", json{{"keys", {{"data", stolen}}}}.dump(), shown()));
     EXPECT_EQ(denied.status, 403) << stolen << denied.body;
   }
-  const RawReply file = ask(post("/api/v1/jobs", R"({"keys": {"model": "/etc/some.onnx", "data": "glyphs"}})", shown()));
+  const RawReply file =
+      ask(post("/api/v1/jobs", R"({"keys": {"model": "/etc/some.onnx", "data": "glyphs"}})", shown()));
   EXPECT_EQ(file.status, 400) << file.body;
 
   const RawReply started = ask(
