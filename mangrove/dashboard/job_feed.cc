@@ -49,12 +49,17 @@ void JobFeed::follow(const std::stop_token& stop) {
   add(kEnd, dump(nlohmann::json{{"state", state}, {"message", ended.ok() ? "" : ended.error().message}}));
 }
 
+/// Whether one of these entries says the same: after a broken link, a job is told from its beginning again.
+bool JobFeed::is_told(const std::vector<std::uint64_t>& numbers, const std::string& json) const {
+  for (const std::uint64_t number : numbers)
+    if (entries_.at(number).json == json) return true;
+  return false;
+}
+
 void JobFeed::add(std::string name, std::string json) {
   const MutexLock lock(mutex_);
   std::vector<std::uint64_t>& alike = numbers_[name];
-  // after a broken link, the job is told from its beginning again
-  const auto is_same = [&](std::uint64_t number) { return entries_.at(number).json == json; };
-  if (most_kept(name) > 1 && std::ranges::any_of(alike, is_same)) return;
+  if (most_kept(name) > 1 && is_told(alike, json)) return;
   const std::uint64_t number = ++last_;
   if (alike.size() == most_kept(name)) {
     entries_.erase(alike.front());

@@ -37,6 +37,7 @@ class JobFeed {
  private:
   void follow(const std::stop_token& stop);
   bool is_empty() const;
+  bool is_told(const std::vector<std::uint64_t>& numbers, const std::string& json) const MG_REQUIRES(mutex_);
   void add(std::string name, std::string json);
 
   const std::string job_;
