@@ -22,14 +22,14 @@ namespace {
 using nlohmann::json;
 using serve::HttpResponse;
 
-constexpr Seconds kSignOfLifeEvery = 5;     // in a stream in which nothing happens
-constexpr int kMostLarge = 2;               // calls at once that hold a network
-constexpr std::size_t kPiece = 256 * 1024;  // of a network on its way to a client
+constexpr Seconds kSignOfLifeEvery = 5;  // in a stream in which nothing happens
+constexpr int kMostLarge = 2;            // calls at once that hold a network
+constexpr std::size_t kPiece = 262'144;  // of a network on its way to a client
 constexpr std::size_t kMostBegun = 10'000;
 constexpr Seconds kStopsWithin = 60;  // a job that is to end in good order
 constexpr const char* kApi = "/api/";
 constexpr const char* kMetrics = "/metrics";
-constexpr std::int64_t kLongestInvitation = 30 * 24 * 3600, kMostUses = 10'000;
+constexpr std::int64_t kLongestInvitation = 2'592'000, kMostUses = 10'000;
 
 HttpResponse json_answer(const json& body, int status = 200) {
   HttpResponse response;
