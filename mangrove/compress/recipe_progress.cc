@@ -40,7 +40,9 @@ Result<RecipeProgress> progress_of(const TensorFile& file) {
     const auto weights = known.find(parameter);
     if (tensor.dtype() != DType::i32 || weights == known.end() || weights->second.shape() != tensor.shape())
       return make_error(Code::data_loss, "the constraint of '" + parameter + "' fits no parameter");
-    const auto is_possible = [&](std::int32_t number) { return number >= kFree && number <= tensor.elements(); };
+    const auto is_possible = [most = tensor.elements()](std::int32_t number) {
+      return number >= kFree && number <= most;
+    };
     if (!std::ranges::all_of(tensor.as<std::int32_t>(), is_possible))
       return make_error(Code::data_loss, "the constraint of '" + parameter + "' has impossible numbers");
     progress.network.constraints.emplace(parameter, tensor);

@@ -195,6 +195,7 @@ std::string last_steps(const std::vector<NodeHistory>& nodes) {
 
 std::string step_table(const std::vector<NodeHistory>& nodes) {
   std::vector<Seconds> compute;
+  compute.reserve(nodes.size());
   for (const NodeHistory& node : nodes)
     compute.push_back((node.total.load + node.total.compute) / static_cast<double>(node.steps));
   const auto slowest = cluster::straggler(compute);

@@ -144,7 +144,7 @@ std::string heading(const Layout& layout) {
 std::string job_line(const cluster::CurrentJob& job, int columns) {
   if (job.state() == "waiting") return fmt::format("{}: {}, {}: waits for nodes", job.id(), job.kind(), job.strategy());
   const auto progress = job::parse_json<job::Progress>(job.progress());
-  const std::string line = fmt::format("{}: {}, {}", job.id(), job.kind(), job.strategy());
+  std::string line = fmt::format("{}: {}, {}", job.id(), job.kind(), job.strategy());
   if (!progress.ok()) return line;
   return line + ": " + progress_line(*progress, columns - text_width(line) - 2);
 }
