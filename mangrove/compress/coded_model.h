@@ -42,7 +42,8 @@ bool is_coded_model(std::string_view beginning);
 /// only where its message is long enough for it (see decode_weights).
 /// errors: data_loss (not a coded model, truncated, corrupt), those of parse_onnx_outline.
 Result<Graph> parse_model(std::string_view bytes);
-/// The same of all but the checksum, so that tests reach what a checksum hides. errors: the same.
+/// Reads a file without its checksum, so that tests reach what the checksum would refuse. errors: those of
+/// parse_model().
 Result<Graph> parse_model_content(std::string_view content);
 
 }  // namespace mangrove::compress

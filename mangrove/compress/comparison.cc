@@ -29,7 +29,7 @@ class Timed {
     return Timed(std::move(execution));
   }
 
-  /// Seconds of one answer, over as many as fit into a turn.
+  /// Takes a turn: as many answers as fit into it.
   void measure() {
     const Instant start = clock_.now();
     std::int64_t answers = 0;

@@ -1,7 +1,6 @@
 #include "mangrove/compress/fine_tune.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 

@@ -17,7 +17,7 @@ namespace mangrove::compress {
 struct Workplace {
   std::shared_ptr<const data::Dataset> train;
   std::shared_ptr<const data::Augmentation> augmentation;  // null: samples as they are
-  /// Of FineTuning::teacher; "original" is the network before the first step.
+  /// Gives the network that FineTuning::teacher names; "original" is the one before the first step.
   std::function<Result<Graph>(const std::string& teacher)> load_teacher;
   std::string backend;
   int threads = 1;

@@ -15,7 +15,7 @@ struct LayerWeights {
   bool is_convolution = false;
 };
 
-/// Those of a network, in node order, each parameter once.
+/// Lists the weights of a network in node order, each parameter once.
 std::vector<LayerWeights> layers_with_weights(const Graph& graph);
 
 }  // namespace mangrove::compress

@@ -18,7 +18,7 @@ namespace mangrove::compress {
 class Method {
  public:
   virtual ~Method() = default;
-  /// Its settings, which live as long as it does.
+  /// Lists its settings; they are part of the method, and live as long as it does.
   virtual Keys keys() = 0;
   /// What no range of a key says. errors: invalid_argument.
   virtual Status check() const { return {}; }

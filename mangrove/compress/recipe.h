@@ -58,7 +58,7 @@ struct RecipeProgress {
 Status run_recipe(const Recipe& recipe, RecipeProgress& progress, const Workplace& workplace,
                   const std::function<Status(const RecipeProgress&)>& save);
 
-/// As one safetensors file. Atomic: see write_private_file.
+/// Writes it as one safetensors file, at once or not at all (see write_private_file).
 Status save_progress(const RecipeProgress& progress, const fs::path& path);
 /// errors: those of read_file; data_loss (not such a file, damaged).
 Result<RecipeProgress> load_progress(const fs::path& path);

@@ -56,6 +56,12 @@ std::int64_t ConfusionMatrix::count(std::int32_t truth, std::int32_t prediction)
   return counts_[static_cast<std::size_t>(truth * classes_ + prediction)];
 }
 
+std::int64_t ConfusionMatrix::samples_of(std::int32_t truth) const {
+  std::int64_t samples = 0;
+  for (std::int32_t prediction = 0; prediction < classes_; ++prediction) samples += count(truth, prediction);
+  return samples;
+}
+
 std::int64_t ConfusionMatrix::total() const {
   return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
 }

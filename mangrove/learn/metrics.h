@@ -23,6 +23,8 @@ class ConfusionMatrix {
   std::int64_t count(std::int32_t truth, std::int32_t prediction) const;
   std::span<const std::int64_t> counts() const { return counts_; }
   std::int64_t total() const;
+  /// How many samples are of this class.
+  std::int64_t samples_of(std::int32_t truth) const;
 
   /// Share of samples whose prediction is right, 0 if there are none.
   double accuracy() const;

@@ -165,9 +165,7 @@ Result<learn::ConfusionMatrix> confusion_of(const Graph& graph, const CompressSt
 }
 
 double recall(const learn::ConfusionMatrix& confusion, std::int32_t truth) {
-  std::int64_t all = 0;
-  for (std::int32_t predicted = 0; predicted < confusion.classes(); ++predicted)
-    all += confusion.count(truth, predicted);
+  const std::int64_t all = confusion.samples_of(truth);
   return all == 0 ? 0 : static_cast<double>(confusion.count(truth, truth)) / static_cast<double>(all);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "mangrove/base/format.h"
@@ -40,9 +39,7 @@ std::string name(const Names& names, std::int32_t index) {
 std::vector<Recall> recalls(const ConfusionMatrix& matrix) {
   std::vector<Recall> list;
   for (std::int32_t truth = 0; truth < matrix.classes(); ++truth) {
-    const auto classes = static_cast<std::size_t>(matrix.classes());
-    const auto row = matrix.counts().subspan(static_cast<std::size_t>(truth) * classes, classes);
-    const std::int64_t all = std::accumulate(row.begin(), row.end(), std::int64_t{0});
+    const std::int64_t all = matrix.samples_of(truth);
     if (all > 0) list.push_back({truth, matrix.count(truth, truth), all});
   }
   std::stable_sort(list.begin(), list.end(), [](const Recall& a, const Recall& b) { return a.share() < b.share(); });

@@ -40,8 +40,8 @@ constexpr const char* kSignatureEnding = ".sig";
 Result<cluster::ModelSignature> load_signature(const std::string& path);
 
 /// A model file: ONNX, its open dimensions as the key input_shape says, or a coded one (see compress::parse_model); its
-/// first bytes tell which. If a signature lies beside it, it must be of this
-/// file; who has signed it is not asked (see `mangrove model verify`).
+/// first bytes tell which. If a signature lies beside it, it must be of this file; who has signed it is not asked (see
+/// `mangrove model verify`).
 /// errors: those of load_onnx, compress::parse_model and parse_input_shapes; invalid_argument (the signature is of
 /// another file, a shape that a coded file does not have).
 Result<Graph> load_model(const std::string& path, const std::string& input_shape);
