@@ -82,6 +82,14 @@ std::string role_text(const NodeRole& role, const ListNodesResponse& status) {
   return std::string(trains ? "worker " : "stages ") + std::to_string(role.rank());
 }
 
+std::vector<RankedNode> nodes_of(const std::string& job, const ListNodesResponse& status) {
+  std::vector<RankedNode> nodes;
+  for (const NodeStatus& node : status.nodes())
+    for (const NodeRole& role : node.roles())
+      if (role.job_id() == job) nodes.push_back({node.description().name(), role.rank()});
+  return nodes;
+}
+
 json cluster_json(const std::string& coordinator, const ListNodesResponse& status) {
   json jobs = json::array(), straggler, nodes = json::array(), refused = json::object();
   for (const CurrentJob& job : status.jobs())
@@ -110,9 +118,7 @@ json live_job_json(const std::string& id, const ListNodesResponse& status) {
   const auto job = std::ranges::find(status.jobs(), id, [](const CurrentJob& one) { return one.id(); });
   if (job == status.jobs().end()) return nullptr;
   json roles = json::array();
-  for (const NodeStatus& node : status.nodes())
-    for (const NodeRole& role : node.roles())
-      if (role.job_id() == id) roles.push_back({{"name", node.description().name()}, {"rank", role.rank()}});
+  for (const RankedNode& node : nodes_of(id, status)) roles.push_back({{"name", node.name}, {"rank", node.rank}});
   return {{"share", job->share()}, {"roles", std::move(roles)}, {"progress", parsed(job->progress())}};
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
@@ -15,14 +16,21 @@ namespace mangrove::cluster {
 
 /// Seconds a step of training, mean over the last few; all 0: no step yet.
 StepSeconds recent_step(const NodeStatus& node);
-/// Of such a step.
+/// What load and compute take of such a step.
 Seconds load_and_compute(const NodeStatus& node);
 /// The index of the node that holds the others up, see straggler().
 std::optional<std::size_t> straggler_of(const ListNodesResponse& status);
 /// "worker 2": what the node is in a job, and its rank there.
 std::string role_text(const NodeRole& role, const ListNodesResponse& status);
 
-// As JSON (docs/json.md).
+struct RankedNode {
+  std::string name;
+  int rank;
+};
+/// The nodes of a job that runs.
+std::vector<RankedNode> nodes_of(const std::string& job, const ListNodesResponse& status);
+
+// The functions below write JSON; docs/json.md lists its keys.
 
 /// The cluster at one moment: jobs, straggler, nodes, what was refused. coordinator: its address.
 nlohmann::json cluster_json(const std::string& coordinator, const ListNodesResponse& status);

@@ -115,7 +115,7 @@ void Job::end() {
 void Job::follow(const void* follower, Reporter reporter, bool from_beginning) {
   MutexLock lock(mutex_);
   if (from_beginning)
-    for (const Report& report : told_) reporter(report);
+    for (const Told& told : told_) reporter(told.report);
   if (result_) reporter(*result_);
   followers_[follower] = std::move(reporter);
 }
@@ -148,9 +148,9 @@ void Job::complete(Report& result) const {
   JobCurve curve;
   {
     MutexLock lock(mutex_);
-    for (const Report& report : told_)
-      if (report.kind == ReportKind::epoch)
-        curve.epochs.push_back(job::Json::parse(report.json, nullptr, /*allow_exceptions=*/false));
+    for (const Told& told : told_)
+      if (told.report.kind == ReportKind::epoch)
+        curve.epochs.push_back(job::Json::parse(told.report.json, nullptr, /*allow_exceptions=*/false));
   }
   job::Json json = job::Json::parse(result.json, nullptr, /*allow_exceptions=*/false);
   if (!curve.epochs.empty()) job::add_fields(curve, json);
@@ -171,8 +171,8 @@ void Job::on_report(Report report) {
 /// was told of it and of those behind it.
 void Job::remember(const Report& report) {
   const std::int64_t epoch = epoch_of(report);
-  if (epoch > 0) std::erase_if(told_, [&](const Report& old) { return epoch_of(old) >= epoch; });
-  told_.push_back({.kind = report.kind, .json = report.json});
+  if (epoch > 0) std::erase_if(told_, [&](const Told& old) { return old.epoch >= epoch; });
+  told_.push_back({.report = {.kind = report.kind, .json = report.json}, .epoch = epoch});
   if (told_.size() > kMostKept) told_.pop_front();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -53,6 +54,11 @@ class Job {
   std::optional<End> wait_end(Seconds limit);
 
  private:
+  /// An epoch or event for those who come later.
+  struct Told {
+    Report report;       // without its attachment
+    std::int64_t epoch;  // its number; 0: it is an event
+  };
   std::shared_ptr<JobAttempt> make_run(JobSpec job, const std::optional<JobStore::Interrupted>& from);
   bool begins_again(const Status& ended);
   std::optional<std::string> signature_of(const std::string& network) const;
@@ -68,7 +74,7 @@ class Job {
   mutable Mutex mutex_;
   Condition changed_;
   std::map<const void*, Reporter> followers_ MG_GUARDED_BY(mutex_);
-  std::deque<Report> told_ MG_GUARDED_BY(mutex_);  // epochs and events, without attachments
+  std::deque<Told> told_ MG_GUARDED_BY(mutex_);
   std::optional<Report> result_ MG_GUARDED_BY(mutex_);
   std::shared_ptr<JobAttempt> run_ MG_GUARDED_BY(mutex_);
   bool stopped_ MG_GUARDED_BY(mutex_) = false;

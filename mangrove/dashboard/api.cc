@@ -22,14 +22,13 @@ namespace {
 using nlohmann::json;
 using serve::HttpResponse;
 
-constexpr Seconds kSignOfLifeEvery = 5;  // in a stream in which nothing happens
-constexpr int kMostLarge = 2;            // calls at once that hold a network
-constexpr std::size_t kPiece = 262'144;  // of a network on its way to a client
-constexpr std::size_t kMostBegun = 10'000;
-constexpr Seconds kStopsWithin = 60;  // a job that is to end in good order
+constexpr Seconds kSignOfLifeEvery = 5;     // in a stream in which nothing happens
+constexpr int kMostLarge = 2;               // calls at once that hold a network
+constexpr std::size_t kPiece = 262'144;     // of a network on its way to a client
+constexpr std::size_t kMostBegun = 10'000;  // jobs of which the caller is known; then one is forgotten
+constexpr Seconds kStopsWithin = 60;        // a job that is to end in good order
 constexpr const char* kApi = "/api/";
 constexpr const char* kMetrics = "/metrics";
-constexpr std::int64_t kLongestInvitation = 2'592'000, kMostUses = 10'000;
 
 HttpResponse json_answer(const json& body, int status = 200) {
   HttpResponse response;
@@ -91,15 +90,14 @@ Result<std::string> text_of(const json& object, const char* key, const std::stri
   return found->get<std::string>();
 }
 
-/// The same of a whole number from 1 to `most`.
-Result<std::int64_t> count_of(const json& object, const char* key, std::int64_t otherwise, std::int64_t most) {
+/// The same of a whole number. The coordinator says which ones it takes.
+Result<std::int32_t> number_of(const json& object, const char* key, std::int32_t otherwise) {
   const auto found = object.find(key);
   if (found == object.end()) return otherwise;
-  const bool is_count = found->is_number_integer() && *found >= 1 && *found <= most;
-  if (!is_count)
-    return make_error(Code::invalid_argument,
-                      std::string(key) + ": expected a whole number from 1 to " + std::to_string(most));
-  return found->get<std::int64_t>();
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  const bool is_number = found->is_number_integer() && *found >= -kMost && *found <= kMost;
+  if (!is_number) return make_error(Code::invalid_argument, std::string(key) + ": expected a whole number");
+  return found->get<std::int32_t>();
 }
 
 }  // namespace
@@ -357,10 +355,10 @@ Result<HttpResponse> Api::invite(const Call& call) const {
   cluster::InviteRequest request;
   request.set_role(identity::role_name(role));
   MG_TRY(*request.mutable_name(), text_of(wish, "name", ""));
-  MG_TRY(const std::int64_t ttl, count_of(wish, "ttl_s", 3600, kLongestInvitation));
-  MG_TRY(const std::int64_t uses, count_of(wish, "uses", 1, kMostUses));
+  MG_TRY(const std::int32_t ttl, number_of(wish, "ttl_s", 3600));
+  MG_TRY(const std::int32_t uses, number_of(wish, "uses", 1));
   request.set_ttl_s(ttl);
-  request.set_uses(static_cast<std::int32_t>(uses));
+  request.set_uses(uses);
   MG_TRY(const cluster::InviteResponse made, client_.invite(request));
   return json_answer({{"join_string", made.join_string()}, {"expires", made.expires()}}, 201);
 }

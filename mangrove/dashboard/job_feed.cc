@@ -39,13 +39,13 @@ void JobFeed::follow(const std::stop_token& stop) {
   const Status ended = client.ok() ? (*client)->follow(job_, tell, stop, /*from_beginning=*/true) : client.error();
   if (stop.stop_requested()) return;  // nobody reads it any more
   const bool has_end = client.ok() && (*client)->has_told_end();
-  const bool is_refused = has_end && !ended.ok() && ended.code() == Code::permission_denied && is_empty();
-  const char* const state = !has_end ? "lost" : is_refused ? "refused" : state_after(ended);
+  bool is_refused = false;
   {
     const MutexLock lock(mutex_);
-    is_over_ = has_end && !is_refused;
-    has_ended_ = true;
+    is_refused = has_end && !ended.ok() && ended.code() == Code::permission_denied && entries_.empty();
+    is_stale_ = !has_end || is_refused;
   }
+  const char* const state = !has_end ? "lost" : is_refused ? "refused" : state_after(ended);
   add(kEnd, dump(nlohmann::json{{"state", state}, {"message", ended.ok() ? "" : ended.error().message}}));
 }
 
@@ -83,12 +83,7 @@ std::vector<JobFeed::Entry> JobFeed::wait_for_more(std::uint64_t number, Seconds
 
 bool JobFeed::is_stale() const {
   const MutexLock lock(mutex_);
-  return has_ended_ && !is_over_;
-}
-
-bool JobFeed::is_empty() const {
-  const MutexLock lock(mutex_);
-  return entries_.empty();
+  return is_stale_;
 }
 
 /// Takes out the feed that was read the longest time ago and is not read now. Null: there is none.

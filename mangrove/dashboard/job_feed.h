@@ -36,7 +36,6 @@ class JobFeed {
 
  private:
   void follow(const std::stop_token& stop);
-  bool is_empty() const;
   bool is_told(const std::vector<std::uint64_t>& numbers, const std::string& json) const MG_REQUIRES(mutex_);
   void add(std::string name, std::string json);
 
@@ -47,7 +46,7 @@ class JobFeed {
   std::map<std::uint64_t, Entry> entries_ MG_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<std::uint64_t>> numbers_ MG_GUARDED_BY(mutex_);  // of those with a name, in order
   std::uint64_t last_ MG_GUARDED_BY(mutex_) = 0;
-  bool has_ended_ MG_GUARDED_BY(mutex_) = false, is_over_ MG_GUARDED_BY(mutex_) = false;  // the feed, the job
+  bool is_stale_ MG_GUARDED_BY(mutex_) = false;
   std::jthread follower_;
 };
 

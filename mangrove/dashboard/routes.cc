@@ -1,9 +1,5 @@
 #include "mangrove/dashboard/routes.h"
 
-#include <vector>
-
-#include "mangrove/base/suggestion.h"
-
 namespace mangrove::dashboard {
 namespace {
 
@@ -32,15 +28,7 @@ std::span<const Route> routes() {
 }
 
 Result<RouteMatch> find_route(std::string_view method, std::string_view target) {
-  std::vector<std::string> others;
-  for (const Route& route : kRoutes) {
-    std::optional<serve::PathValues> values = serve::match_path(route.path, target);
-    if (!values) continue;
-    if (method == route.method) return RouteMatch{.route = &route, .values = std::move(*values)};
-    others.emplace_back(route.method);
-  }
-  if (others.empty()) return make_error(Code::not_found, "there is no such path; docs/dashboard.md lists them");
-  return make_error(Code::unimplemented, "this path takes " + join_words(others));
+  return serve::find_row_of(routes(), method, target, "docs/dashboard.md lists them");
 }
 
 }  // namespace mangrove::dashboard

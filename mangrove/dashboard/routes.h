@@ -44,11 +44,8 @@ struct Route {
 };
 std::span<const Route> routes();
 
-struct RouteMatch {
-  const Route* route;
-  serve::PathValues values;
-};
-/// errors: not_found (there is no such path); unimplemented (not with this method; names those that there are).
+using RouteMatch = serve::RouteFound<Route>;
+/// errors: those of serve::find_row_of().
 Result<RouteMatch> find_route(std::string_view method, std::string_view target);
 
 }  // namespace mangrove::dashboard

@@ -7,6 +7,8 @@
 #include "tests/cluster/fake_node.h"
 #include "tests/cluster/test_cluster.h"
 
+#include "mangrove/base/stop.h"
+
 namespace mangrove::cluster {
 namespace {
 
@@ -79,10 +81,7 @@ TEST_F(KeptJob, OneThatIsOnlySentGoesOnAndIsFollowedFromItsBeginning) {
     late.clear();
     detach = std::stop_source();
     std::jthread patience([&](const std::stop_token& stop) {
-      SteadyClock clock;
-      const Deadline deadline = clock.after(1);
-      while (!stop.stop_requested() && clock.now() < deadline) clock.sleep_until(clock.after(0.01));
-      detach.request_stop();
+      if (!wait_for_stop(stop, 1)) detach.request_stop();
     });
     EXPECT_EQ(cluster.client()->follow(*id, take, detach.get_token(), true).code(), Code::cancelled);
     return std::ranges::count(late, ReportKind::epoch, &Report::kind) == 2;

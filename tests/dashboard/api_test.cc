@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/test_cluster.h"
+#include "tests/paths.h"
 
 #include "mangrove/dashboard/page.h"
 #include "mangrove/dashboard/server_events.h"
@@ -108,6 +112,18 @@ TEST_F(DashboardApi, WithoutATokenThereIsOnlyThePage) {
   for (const char* path : {"/../etc/passwd", "/nothing", "//", "/%2e%2e/index.html", ""})
     EXPECT_EQ(get(path, kAdmin).status, 404) << path;
   EXPECT_EQ(post("/", "", kAdmin).status, 405);
+}
+
+TEST(DashboardRoutes, EachStandsOnThePage) {
+  std::ifstream file(testing::repository_path("docs/dashboard.md"));
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const Route& route : routes()) {
+    std::string path = route.path;
+    for (const auto& [name, shown] :
+         {std::pair("{job}", "JOB"), std::pair("{member}", "NAME"), std::pair("{command}", "train")})
+      if (const std::size_t at = path.find(name); at != std::string::npos) path.replace(at, std::strlen(name), shown);
+    EXPECT_NE(page.find(path), std::string::npos) << route.method << " " << path;
+  }
 }
 
 TEST_F(DashboardApi, EachRouteNeedsItsRole) {
@@ -248,7 +264,8 @@ TEST_F(DashboardApi, SaysWhatIsWrongWithARequest) {
            Case{"/api/v1/jobs", "{}", "script: missing", 400},
            Case{"/api/v1/jobs/job-0/stop", "{}", "job-0", 404},
            Case{"/api/v1/invitations", R"({"role":"boss"})", "boss", 400},
-           Case{"/api/v1/invitations", R"({"uses":0})", "uses: expected a whole number", 400},
+           Case{"/api/v1/invitations", R"({"uses":1.5})", "uses: expected a whole number", 400},
+           Case{"/api/v1/invitations", R"({"uses":4294967297})", "uses: expected a whole number", 400},
            Case{"/api/v1/invitations", R"({"ttl_s":1e300})", "ttl_s: expected a whole number", 400},
            Case{"/api/v1/members/nobody/revoke", "{}", "", 409},
        }) {

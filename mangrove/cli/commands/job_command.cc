@@ -41,23 +41,9 @@ Result<cluster::JobStatus> find_job(const JobState& state, cluster::Client& clie
                                          "'; see: mangrove jobs --coordinator " + state.access.coordinator);
 }
 
-struct RankedNode {
-  std::string name;
-  int rank;
-};
-
-/// The nodes of a job that runs.
-std::vector<RankedNode> nodes_of(const std::string& id, const cluster::ListNodesResponse& cluster) {
-  std::vector<RankedNode> nodes;
-  for (const cluster::NodeStatus& node : cluster.nodes())
-    for (const cluster::NodeRole& role : node.roles())
-      if (role.job_id() == id) nodes.push_back({node.description().name(), role.rank()});
-  return nodes;
-}
-
 Status show_job(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const cluster::JobStatus job, find_job(state, client));
-  MG_TRY(const cluster::ListNodesResponse cluster, client.status(context.stop));
+  MG_TRY(const cluster::ListNodesResponse status, client.status(context.stop));
   json facts = cluster::job_json(job);
   std::string text;
   const auto line = [&text](const char* name, const std::string& value) {
@@ -69,16 +55,15 @@ Status show_job(const JobState& state, cluster::Client& client, CommandContext& 
   line("message", job.message());
   line("began", job.began().empty() ? "" : job.began() + " UTC");
   line("ended", job.ended().empty() ? "" : job.ended() + " UTC");
-  const auto live =
-      std::ranges::find(cluster.jobs(), job.id(), [](const cluster::CurrentJob& one) { return one.id(); });
-  if (live == cluster.jobs().end()) {
+  const auto live = std::ranges::find(status.jobs(), job.id(), [](const cluster::CurrentJob& one) { return one.id(); });
+  if (live == status.jobs().end()) {
     line("nodes", job.nodes());
     return print_result(facts, text, context.output);
   }
   std::string nodes;
-  for (const RankedNode& node : nodes_of(job.id(), cluster))
+  for (const cluster::RankedNode& node : cluster::nodes_of(job.id(), status))
     nodes += fmt::format("{}{} ({})", nodes.empty() ? "" : ", ", node.name, node.rank);
-  facts.update(cluster::live_job_json(job.id(), cluster));
+  facts.update(cluster::live_job_json(job.id(), status));
   line("priority", std::to_string(live->priority()));
   line("share", format_percent(live->share(), 0) + " of each node");
   line("nodes", nodes.empty() ? "none yet" : nodes);

@@ -1,9 +1,7 @@
 #include "mangrove/serve/protocol/routes.h"
 
 #include <string>
-#include <vector>
 
-#include "mangrove/base/suggestion.h"
 #include "mangrove/serve/http/target.h"
 
 namespace mangrove::serve {
@@ -53,17 +51,10 @@ std::span<const Route> routes() {
 }
 
 Result<RouteMatch> find_route(std::string_view method, std::string_view target) {
-  std::vector<std::string> others;
-  for (const Route& route : kRoutes) {
-    const auto found = match_path(route.path, target);
-    if (!found) continue;
-    if (method == route.method)
-      return RouteMatch{.route = &route, .model = value_of(*found, "model"), .version = value_of(*found, "version")};
-    others.emplace_back(route.method);
-  }
-  if (others.empty())
-    return make_error(Code::not_found, "there is no such path; GET /v2/openapi.json describes those that there are");
-  return make_error(Code::unimplemented, "this path takes " + join_words(others));
+  MG_TRY(const auto found,
+         find_row_of(routes(), method, target, "GET /v2/openapi.json describes those that there are"));
+  return RouteMatch{
+      .route = found.route, .model = value_of(found.values, "model"), .version = value_of(found.values, "version")};
 }
 
 }  // namespace mangrove::serve
