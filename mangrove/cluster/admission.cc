@@ -51,8 +51,9 @@ Result<bool> Admission::are_enough(std::size_t free, std::size_t joined, Seconds
   if (free >= least()) return true;
   if (joined >= least()) return false;  // other jobs have them
   const std::string kind = labels_.empty() ? "" : " with the labels " + join_words(labels_);
-  if (wanted_ == 0) return make_error(Code::failed_precondition, "no nodes" + kind + " have joined");
   if (waited < timeout_) return false;
+  if (wanted_ == 0)
+    return make_error(Code::failed_precondition, "no nodes" + kind + " have joined within " + format_seconds(timeout_));
   return make_error(Code::deadline_exceeded, std::to_string(wanted_) + (wanted_ == 1 ? " node" : " nodes") + kind +
                                                  " asked for, " + std::to_string(joined) + " joined within " +
                                                  format_seconds(timeout_));

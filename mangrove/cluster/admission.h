@@ -24,7 +24,7 @@ class Admission {
   Status check() const;
   /// Chooses the nodes that the job begins with; none: it has to wait for more. free: nodes with room for the job.
   /// joined: how many there are, with those that other jobs have; the timeout runs only while these are too few.
-  /// errors: failed_precondition (it takes what is there, and there is nothing), deadline_exceeded (too few).
+  /// errors: failed_precondition (no node has joined in time), deadline_exceeded (fewer than the job asks for).
   Result<std::vector<Member>> first(std::vector<Member> free, std::size_t joined, Instant now);
   /// The nodes that must have joined before it can begin.
   std::size_t least() const;

@@ -94,18 +94,24 @@ Status JobAttempt::run_whole() {
 }
 
 Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
-  bool are_there = false, has_told = false;
-  const auto pick = [&](std::vector<Member> free, std::size_t joined) {
-    are_there = joined >= admission_.least();
+  std::size_t joined = 0;
+  bool has_told_queued = false, has_told_few = false;
+  const auto pick = [&](std::vector<Member> free, std::size_t with_busy_ones) {
+    joined = with_busy_ones;
     return admission_.first(std::move(free), joined, around_.clock.now());
   };
   while (true) {
     Result<std::vector<Member>> nodes = around_.allocator.begin(id_, pick);
     if (!nodes.ok()) return without_idle(nodes.error(), around_.membership.put_aside());
     if (!nodes->empty()) return nodes;
-    if (const auto others = around_.allocator.others_at_work(id_); are_there && !has_told && !others.empty()) {
+    const bool are_there = joined >= admission_.least();
+    if (const auto others = around_.allocator.others_at_work(id_); are_there && !has_told_queued && !others.empty()) {
       on_report(job::event_report(Queued{others}));
-      has_told = true;
+      has_told_queued = true;
+    }
+    if (!are_there && !has_told_few) {
+      on_report(job::event_report(TooFewNodes{admission_.least(), joined}));
+      has_told_few = true;
     }
     MutexLock lock(mutex_);
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");

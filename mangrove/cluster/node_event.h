@@ -67,4 +67,21 @@ struct Queued {
   static void fields(auto& self, auto& field) { field("jobs", self.jobs); }
 };
 
+/// A job waits for nodes that have not joined.
+struct TooFewNodes {
+  static constexpr const char* kEvent = "too_few_nodes";
+  static constexpr bool kIsWarning = false;
+
+  std::size_t wanted = 0;
+  std::size_t joined = 0;
+
+  std::string sentence() const {
+    return "waiting for nodes to join: " + std::to_string(joined) + " of " + std::to_string(wanted) + " did";
+  }
+  static void fields(auto& self, auto& field) {
+    field("wanted", self.wanted);
+    field("joined", self.joined);
+  }
+};
+
 }  // namespace mangrove::cluster

@@ -40,10 +40,14 @@ TEST(Admission, WaitsWithoutALimitForNodesThatOthersHave) {
   EXPECT_TRUE(Admission(training(0), kNew, {0}).first({}, 1, {1'000'000})->empty());
 }
 
-TEST(Admission, WithoutANumberTakesWhatThereIs) {
+TEST(Admission, WithoutANumberTakesWhatThereIsAndWaitsForTheFirst) {
   Admission admission(training(0), kNew, {0});
-  EXPECT_EQ(admission.first(alive(3), 3, {0})->size(), 3u);
-  EXPECT_EQ(admission.first({}, 0, {0}).code(), Code::failed_precondition);
+  EXPECT_TRUE(admission.first({}, 0, {4})->empty()) << "it waits";
+  EXPECT_EQ(admission.first(alive(3), 3, {4})->size(), 3u);
+  const auto late = admission.first({}, 0, {5});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.code(), Code::failed_precondition);
+  EXPECT_EQ(late.error().message, "no nodes have joined within 5.0 s");
 }
 
 TEST(Admission, AfterARestartWaitsAWhileForTheNodesThatItHad) {

@@ -59,11 +59,20 @@ TEST(JobSpec, TakesNoMoreNodesThanItAskedFor) {
 
 TEST(JobSpec, NeedsANode) {
   const TestCluster cluster;
-  RunningJob job(cluster, scripted_job("echo"));
+  RunningJob job(cluster, scripted_job("echo", 0, 0.2));
   const Status status = job.wait();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::failed_precondition);
-  EXPECT_EQ(status.error().message, "no nodes have joined");
+  EXPECT_EQ(status.error().message, "no nodes have joined within 200 ms");
+}
+
+TEST(JobSpec, WaitsForItsFirstNode) {
+  TestCluster cluster;
+  RunningJob job(cluster, scripted_job("echo", 0, 60));
+  ASSERT_TRUE(eventually([&] { return !cluster.last_job().empty(); }));
+  cluster.add_node("first");
+  ASSERT_TRUE(job.wait().ok());
+  EXPECT_EQ(result_of(job)["answers"], 1);
 }
 
 TEST(JobSpec, SaysHowManyNodesItWaitedFor) {

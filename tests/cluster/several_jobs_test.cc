@@ -74,6 +74,10 @@ TEST(SeveralJobs, OneThatWaitsForNodesToJoinDoesNotBlameTheOther) {
   RunningJob second(cluster, scripted_job("echo", 3, 0.3));
   EXPECT_EQ(second.wait().code(), Code::deadline_exceeded);
   EXPECT_FALSE(has_event(second, "queued"));
+  const json event = json::parse(second.reports("event").at(0).json);
+  EXPECT_EQ(event["event"], "too_few_nodes");
+  EXPECT_EQ(event["joined"], 1);
+  EXPECT_EQ(event["wanted"], 3);
   first.request_stop();
   EXPECT_EQ(first.wait().code(), Code::cancelled);
 }
@@ -138,10 +142,11 @@ TEST(SeveralJobs, GetNodesWithTheirLabels) {
   ASSERT_TRUE(only.wait().ok());
   EXPECT_EQ(json::parse(only.reports("result")[0].json)["nodes"][0]["name"], "north");
   job.set_labels(0, "zone=south");
+  job.set_nodes_timeout_s(0.2);
   RunningJob none(cluster, job);
   const Status status = none.wait();
   EXPECT_EQ(status.code(), Code::failed_precondition);
-  EXPECT_EQ(status.error().message, "no nodes with the labels zone=south have joined");
+  EXPECT_EQ(status.error().message, "no nodes with the labels zone=south have joined within 200 ms");
 }
 
 TEST(SeveralJobs, AreStoppedOneByOne) {

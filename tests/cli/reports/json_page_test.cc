@@ -206,7 +206,7 @@ TEST(JsonPage, NamesEveryKeyOfEvents) {
                train::SecureSumFailed, train::SamplesUnlearnt, train::PrivacyPlanned, train::BudgetSpent,
                train::StoppedEarly, train::ResumedWithOtherWorkers, train::Recut, infer::NodeLeftOut, infer::Redone,
                infer::Replanned, infer::Quarantined, infer::Isolated, infer::SchedulerSwitched, infer::ViewLost,
-               job::StageMoved, cluster::WaitingForNodes, NotWritten>(page);
+               job::StageMoved, cluster::WaitingForNodes, cluster::Queued, cluster::TooFewNodes, NotWritten>(page);
 }
 
 }  // namespace
