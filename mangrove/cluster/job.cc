@@ -31,6 +31,8 @@ std::string run_id(const std::string& id, const std::optional<JobStore::Interrup
 Job::Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
          const std::optional<JobStore::Interrupted>& from)
     : id_(std::move(id)), owner_(std::move(owner)), store_(store), surroundings_(surroundings) {
+  if (from)
+    for (const Report& epoch : from->epochs) remember(epoch, epoch_of(epoch));
   run_ = make_run(std::move(job), from);
 }
 
@@ -161,16 +163,17 @@ void Job::complete(Report& result) const {
 void Job::on_report(Report report) {
   if (report.kind == ReportKind::result) complete(report);
   if (report.kind == ReportKind::checkpoint && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
+  const std::int64_t epoch = epoch_of(report);
+  if (epoch > 0 && store_ != nullptr) keep(store_->epoch(id_, epoch, report), "epoch");
   MutexLock lock(mutex_);
   for (const auto& [follower, reporter] : followers_) reporter(report);
-  if (report.kind == ReportKind::epoch || report.kind == ReportKind::event) remember(report);
+  if (report.kind == ReportKind::epoch || report.kind == ReportKind::event) remember(report, epoch);
   if (report.kind == ReportKind::result) result_ = std::move(report);
 }
 
 /// For those who follow it later. An epoch that a job makes again, after its last checkpoint, takes the place of what
 /// was told of it and of those behind it.
-void Job::remember(const Report& report) {
-  const std::int64_t epoch = epoch_of(report);
+void Job::remember(const Report& report, std::int64_t epoch) {
   if (epoch > 0) std::erase_if(told_, [&](const Told& old) { return old.epoch >= epoch; });
   told_.push_back({.report = {.kind = report.kind, .json = report.json}, .epoch = epoch});
   if (told_.size() > kMostKept) told_.pop_front();

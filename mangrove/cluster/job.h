@@ -23,7 +23,7 @@ class Job {
   Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
       const std::optional<JobStore::Interrupted>& from = {});
 
-  static constexpr std::size_t kMostKept = 10'000;  // epochs and events for those who follow it later
+  static constexpr std::size_t kMostKept = JobStore::kMostEpochs;  // epochs and events for those who follow it later
 
   const std::string& id() const { return id_; }
   const std::string& owner() const { return owner_; }
@@ -63,7 +63,7 @@ class Job {
   bool begins_again(const Status& ended);
   std::optional<std::string> signature_of(const std::string& network) const;
   void complete(Report& result) const;
-  void remember(const Report& report) MG_REQUIRES(mutex_);
+  void remember(const Report& report, std::int64_t epoch) MG_REQUIRES(mutex_);  // 0: an event
   void on_report(Report report);
   void keep(const Status& kept, const char* what) const;
   void keep_end(const Status& status);

@@ -13,7 +13,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr std::int64_t kVersion = 2;  // of the tables; 1 had neither owners nor attempts
+constexpr std::int64_t kVersion = 3;  // of the tables; 1 had neither owners nor attempts, 2 had no epochs
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
@@ -38,6 +38,9 @@ const char* const kMembers =
 // ended in good order since.
 const char* const kAttempts =
     "CREATE TABLE attempts (job TEXT PRIMARY KEY, boot TEXT NOT NULL, deaths INTEGER NOT NULL)";
+// Of jobs that run: the results of those that have ended have their epochs.
+const char* const kEpochs =
+    "CREATE TABLE epochs (job TEXT NOT NULL, epoch INTEGER NOT NULL, report TEXT NOT NULL, PRIMARY KEY (job, epoch))";
 
 /// The boot id: another one after each start of the machine. "": the system does not tell it.
 std::string this_boot() {
@@ -84,23 +87,26 @@ Status JobStore::prepare() {
   MG_TRY(const auto found, database_.run("PRAGMA user_version"));
   const std::int64_t version = integer(found.at(0), 0);
   if (version == kVersion) return {};
-  if (version == 1)
-    return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
-      for (const std::string& sql : {std::string("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"),
-                                     std::string(kAttempts), "PRAGMA user_version = " + std::to_string(kVersion)})
-        MG_RETURN_IF_ERROR(database_.run(sql));
-      return {};
-    });
+  std::vector<std::string> changes;
+  if (version == 1) changes = {"ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''", kAttempts};
+  if (version == 1 || version == 2) {
+    changes.emplace_back(kEpochs);
+    return change_tables(changes);
+  }
   MG_TRY(const auto tables, database_.run("SELECT count(*) FROM sqlite_master"));
   if (version != 0 || integer(tables.at(0), 0) != 0)
     return make_error(Code::unimplemented, (folder_ / "coordinator.db").string() + ": its tables are of version " +
                                                std::to_string(version) + ", this program has version " +
                                                std::to_string(kVersion) +
                                                "; use the program that wrote it, or another folder");
-  return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
-    for (const std::string& sql : {std::string(kJobs), std::string(kMembers), std::string(kAttempts),
-                                   "PRAGMA user_version = " + std::to_string(kVersion)})
-      MG_RETURN_IF_ERROR(database_.run(sql));
+  return change_tables({kJobs, kMembers, kAttempts, kEpochs});
+}
+
+/// They are of this program's version then.
+Status JobStore::change_tables(const std::vector<std::string>& changes) {
+  return database_.together([&]() MG_REQUIRES(mutex_) -> Status {
+    for (const std::string& sql : changes) MG_RETURN_IF_ERROR(database_.run(sql));
+    MG_RETURN_IF_ERROR(database_.run("PRAGMA user_version = " + std::to_string(kVersion)));
     return {};
   });
 }
@@ -139,6 +145,16 @@ Status JobStore::checkpoint(const std::string& id, const Report& report) {
       database_.run("UPDATE jobs SET epoch = ?, step = ? WHERE id = ?", {reached.epoch, reached.step, id}));
   MG_RETURN_IF_ERROR(database_.run("UPDATE attempts SET deaths = 0 WHERE job = ?", {id}));
   return {};
+}
+
+Status JobStore::epoch(const std::string& id, std::int64_t number, const Report& report) {
+  MutexLock lock(mutex_);
+  return database_.together([&]() MG_REQUIRES(mutex_) -> Status {
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM epochs WHERE job = ? AND (epoch >= ? OR epoch <= ?)",
+                                     {id, number, number - kMostEpochs}));
+    MG_RETURN_IF_ERROR(database_.run("INSERT INTO epochs VALUES (?, ?, ?)", {id, number, report.json}));
+    return {};
+  });
 }
 
 Status JobStore::end(const std::string& id, const Status& ended, const std::optional<Report>& result) {
@@ -193,8 +209,9 @@ std::string JobStore::unwritten_end(const std::string& id) const {
 
 /// The newest are kept.
 Status JobStore::forget_old() {
-  MG_RETURN_IF_ERROR(
-      database_.run("DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs WHERE state = 'running')"));
+  for (const char* table : {"attempts", "epochs"})
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM " + std::string(table) +
+                                     " WHERE job NOT IN (SELECT id FROM jobs WHERE state = 'running')"));
   MG_TRY(const auto ended, database_.run("SELECT id FROM jobs WHERE state != 'running' ORDER BY number DESC"));
   std::uintmax_t bytes = 0;
   for (std::size_t i = 0; i < ended.size(); ++i) {
@@ -283,6 +300,9 @@ Result<std::optional<JobStore::Interrupted>> JobStore::take_up(const Database::R
   const Result<std::string> checkpoint = read_file(checkpoint_path(found.id));
   if (checkpoint.ok() && found.job.has_train()) found.job.mutable_train()->set_resume_from(*checkpoint);
   if (!checkpoint.ok() && checkpoint.code() != Code::not_found) return checkpoint.error();
+  MG_TRY(const auto epochs, database_.run("SELECT report FROM epochs WHERE job = ? ORDER BY epoch", {found.id}));
+  for (const Database::Row& epoch : epochs)
+    found.epochs.push_back({.kind = ReportKind::epoch, .json = text(epoch, 0), .attachment = {}});
   MG_RETURN_IF_ERROR(database_.run("UPDATE jobs SET starts = ? WHERE id = ?", {found.starts, found.id}));
   return std::optional(std::move(found));
 }

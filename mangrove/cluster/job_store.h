@@ -24,6 +24,8 @@ std::string title_of(const JobSpec& job);
 /// threads: any thread may call any method.
 class JobStore {
  public:
+  static constexpr std::int64_t kMostEpochs = 10'000;  // of a job
+
   /// Makes the folder where there is none. errors: those of Database::open, unimplemented (written by a newer program);
   /// the message names the file.
   static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
@@ -33,6 +35,9 @@ class JobStore {
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".
   Status checkpoint(const std::string& id, const Report& report);
+  /// `report` is one of kind "epoch", of this number: that of an epoch which the job made before, and of those behind
+  /// it, is forgotten. The last kMostEpochs are kept.
+  Status epoch(const std::string& id, std::int64_t number, const Report& report);
   /// It needs not be gone on with: of what it left, the result and its model are kept, the checkpoint makes room for
   /// them. Of jobs that have ended, the last 64 are kept, and the models of the newest, 1 GiB of them. errors: those of
   /// the disk; what can be kept is, and the job does not go on after a restart even if its end could not be written.
@@ -44,6 +49,7 @@ class JobStore {
     std::int64_t starts;    // with this one
     std::size_t nodes = 0;  // that it had last
     std::string owner{};
+    std::vector<Report> epochs{};  // that it has told of, in order
   };
   /// The jobs that had not ended when the coordinator did, the oldest first. Each counts as started once more. Those
   /// that cannot be read are left out, with a line in the log.
@@ -73,6 +79,7 @@ class JobStore {
   /// Why a job begins once more.
   enum class Restart { coordinator_ended, nodes_ended };
   Status prepare() MG_REQUIRES(mutex_);
+  Status change_tables(const std::vector<std::string>& changes) MG_REQUIRES(mutex_);
   Status write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) MG_REQUIRES(mutex_);
   Status forget_old() MG_REQUIRES(mutex_);
   /// Why the job must not be started again, if so: see interrupted().

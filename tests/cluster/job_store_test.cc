@@ -27,7 +27,12 @@ Report checkpoint(int step, const std::string& content) {
           .attachment = content};
 }
 
-/// As an admin sees them.
+Report epoch(std::int64_t number, double loss) {
+  return {.kind = ReportKind::epoch,
+          .json = R"({"epoch":)" + std::to_string(number) + R"(,"loss":)" + std::to_string(loss) + "}",
+          .attachment = {}};
+}
+
 /// The only job that goes on; nothing: none does.
 std::optional<JobStore::Interrupted> interrupted(JobStore& store) {
   const auto found = store.interrupted();
@@ -42,6 +47,7 @@ Status begin_with_a_node(JobStore& store, const std::string& id, const JobSpec& 
   return store.set_members(id, {.version = 1, .all = {{0, "coordinator", true}, {1, "a", true}}});
 }
 
+/// As an admin sees them.
 Result<std::vector<JobStatus>> list(JobStore& store) {
   return store.list([](const std::string&) { return true; });
 }
@@ -330,11 +336,49 @@ TEST(JobStore, BringsTablesWithoutOwnersUpToDate) {
     Database tables = std::move(*Database::open(folder / "state/coordinator.db"));
     ASSERT_TRUE(tables.run("ALTER TABLE jobs DROP COLUMN owner").ok());
     ASSERT_TRUE(tables.run("DROP TABLE attempts").ok());
+    ASSERT_TRUE(tables.run("DROP TABLE epochs").ok());
     ASSERT_TRUE(tables.run("PRAGMA user_version = 1").ok());
   }
   const auto store = opened(folder);
   EXPECT_EQ(interrupted(*store)->owner, "");
   EXPECT_TRUE(store->begin("job-2", scripted_job("echo"), "mangrove://client/anna").ok());
+  EXPECT_TRUE(store->epoch("job-2", 1, epoch(1, 0.5)).ok());
+}
+
+TEST(JobStore, BringsTablesWithoutEpochsUpToDate) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  {
+    Database tables = std::move(*Database::open(folder / "state/coordinator.db"));
+    ASSERT_TRUE(tables.run("DROP TABLE epochs").ok());
+    ASSERT_TRUE(tables.run("PRAGMA user_version = 2").ok());
+  }
+  ASSERT_TRUE(opened(folder)->epoch("job-1", 1, epoch(1, 0.5)).ok());
+  EXPECT_EQ(interrupted(*opened(folder))->epochs.size(), 1u);
+}
+
+TEST(JobStore, KeepsTheEpochsOfAJobUntilItHasEnded) {
+  const TemporaryFolder folder;
+  auto store = opened(folder);
+  for (const char* job : {"job-1", "job-2"}) {
+    ASSERT_TRUE(store->begin(job, scripted_job("echo")).ok());
+    for (const int number : {1, 2, 3}) ASSERT_TRUE(store->epoch(job, number, epoch(number, 0.5)).ok());
+  }
+  ASSERT_TRUE(store->epoch("job-1", 2, epoch(2, 0.25)).ok()) << "made again";
+  const auto jobs = store->interrupted();
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 2u);
+  EXPECT_EQ(jobs->at(1).epochs.size(), 3u);
+  ASSERT_EQ(jobs->at(0).epochs.size(), 2u);
+  EXPECT_EQ(jobs->at(0).epochs[1].json, epoch(2, 0.25).json);
+  ASSERT_TRUE(store->epoch("job-1", JobStore::kMostEpochs + 1, epoch(JobStore::kMostEpochs + 1, 0.1)).ok());
+  EXPECT_EQ(store->interrupted()->at(0).epochs.size(), 2u) << "the oldest makes room";
+  ASSERT_TRUE(store->end("job-1", Status(), {}).ok());
+  store.reset();
+  Database tables = std::move(*Database::open(folder / "state/coordinator.db"));
+  const auto left = tables.run("SELECT DISTINCT job FROM epochs");
+  ASSERT_TRUE(left.ok()) << left.error().message;
+  ASSERT_EQ(left->size(), 1u);
 }
 
 TEST(JobStore, RefusesOneOfANewerProgram) {

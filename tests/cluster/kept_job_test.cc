@@ -35,7 +35,9 @@ TEST_F(KeptJob, GoesOnAfterARestartAndItsClientWithIt) {
   cluster.start_coordinator();
   const Status status = job.wait();
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(json::parse(job.reports("result").at(0).json)["answers"], 2);
+  const json result = json::parse(job.reports("result").at(0).json);
+  EXPECT_EQ(result["answers"], 2);
+  EXPECT_EQ(result["curve"], (json{{{"epoch", 1}, {"loss", 0.5}}})) << "made before the restart";
   std::vector<std::string> events;
   for (const Report& event : job.reports("event")) events.push_back(json::parse(event.json)["event"]);
   EXPECT_EQ(events.front(), "coordinator_lost");

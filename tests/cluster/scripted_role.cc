@@ -66,7 +66,7 @@ Status endless(job::RoleContext& context, bool heeds_stop) {
   return make_error(Code::cancelled, "stopped");
 }
 
-/// Reports a checkpoint and goes on until it is stopped; resumed, it comes to its end.
+/// Reports an epoch and a checkpoint and goes on until it is stopped; resumed, it comes to its end.
 Status resumable(const std::string& resume_from, job::RoleContext& context) {
   if (!resume_from.empty()) {
     const std::string size = std::to_string(resume_from.size());
@@ -74,7 +74,8 @@ Status resumable(const std::string& resume_from, job::RoleContext& context) {
         {.kind = ReportKind::event, .json = R"({"event":"resumed","bytes":)" + size + "}", .attachment = {}});
     return echo(context);
   }
-  context.report({.kind = ReportKind::checkpoint, .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
+  context.report({.kind = ReportKind::epoch, .json = R"({"epoch":1,"loss":0.5})", .attachment = {}});
+  context.report({.kind = ReportKind::checkpoint, .json = R"({"epoch":1,"step":5})", .attachment = "step 5"});
   return endless(context, true);
 }
 
