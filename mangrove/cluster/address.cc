@@ -128,6 +128,13 @@ std::string public_host() {
   return host.empty() ? "127.0.0.1" : host;
 }
 
+std::string reachable(const std::string& address) {
+  Result<HostPort> parsed = parse_host_port(address);
+  if (!parsed.ok() || !parsed->is_wildcard()) return address;
+  parsed->host = public_host();
+  return parsed->to_string();
+}
+
 std::optional<int> interface_of(const std::string& host) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return std::nullopt;

@@ -31,6 +31,10 @@ Result<std::string> local_host_towards(const HostPort& peer);
 /// the first interface that is up and not the loopback. "127.0.0.1": there is no such interface.
 std::string public_host();
 
+/// Where others reach a server that listens on `address`: with public_host() in place of a wildcard. Another text than
+/// an address is returned as it is.
+std::string reachable(const std::string& address);
+
 /// The index of the interface that has this numeric address. Nothing: none has it, as with 0.0.0.0.
 std::optional<int> interface_of(const std::string& host);
 

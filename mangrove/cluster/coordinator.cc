@@ -144,8 +144,7 @@ Status Coordinator::Impl::open() {
     MutexLock lock(mutex);
     announcement = std::make_unique<Announcement>(listen, hashes_of(options.credentials->identity().authorities()));
   }
-  if (listen.is_wildcard()) listen.host = public_host();
-  address = listen.to_string();
+  address = reachable(listen.to_string());
   if (options.registrar != nullptr)
     admins_renewal.emplace(options.registrar->admin_file(),
                            [registrar = options.registrar] { return renew_admin(*registrar); });

@@ -21,14 +21,6 @@ std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
 }
 
-/// The address at which others reach a server that listens on `listen`.
-std::string reachable(const std::string& listen) {
-  Result<HostPort> address = parse_host_port(listen);
-  if (!address.ok() || !address->is_wildcard()) return listen;
-  address->host = public_host();
-  return address->to_string();
-}
-
 Status no_registrar() {
   return make_error(Code::failed_precondition,
                     "this coordinator signs no certificates: start it without --state none, or take them from the "

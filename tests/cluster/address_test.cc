@@ -57,6 +57,13 @@ TEST(PublicHost, IsAnAddress) {
   EXPECT_TRUE(parse_host_port(public_host() + ":1").ok());
 }
 
+TEST(Reachable, HasAHostInPlaceOfAWildcard) {
+  EXPECT_EQ(reachable("127.0.0.1:7070"), "127.0.0.1:7070");
+  EXPECT_EQ(reachable("edge.local:7070"), "edge.local:7070");
+  EXPECT_EQ(reachable("0.0.0.0:7070"), (HostPort{public_host(), 7070}.to_string()));
+  EXPECT_EQ(reachable("unix:/socket"), "unix:/socket");
+}
+
 TEST(PublicHost, IsThatOfTheDefaultRouteWhereThereIsOne) {
   const Result<std::string> by_route = local_host_towards({"192.0.2.1", 9});
   if (by_route.ok()) {

@@ -127,8 +127,8 @@ Result<std::unique_ptr<dashboard::Server>> start_dashboard(const CoordinatorStat
                                    .version = state.version},
                                   stop)
              .context("dashboard"));
-  std::printf("dashboard on %s://%s/, its token in %s\n", is_for_others ? "https" : "http", server->address().c_str(),
-              token_file.c_str());
+  std::printf("dashboard on %s://%s/, its token in %s\n", is_for_others ? "https" : "http",
+              cluster::reachable(server->address()).c_str(), token_file.c_str());
   return server;
 }
 

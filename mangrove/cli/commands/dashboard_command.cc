@@ -80,7 +80,7 @@ Status run_dashboard(DashboardState& state, const CommandContext& context) {
                                   context.stop));
   // the token stands behind #: a browser does not send that part, so it gets into no log
   std::printf("dashboard of the cluster at %s:\n  %s://%s/%s%s\n", state.access.coordinator.c_str(),
-              state.server.credentials == nullptr ? "http" : "https", server->address().c_str(),
+              state.server.credentials == nullptr ? "http" : "https", cluster::reachable(server->address()).c_str(),
               token.empty() ? "" : "#token=", token.c_str());
   std::fflush(stdout);
   {
