@@ -22,7 +22,14 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 scripts/install-packages.sh build test
 
 skipped=$(mktemp)  # tests that did not run, one a line, with the reason
-trap 'rm -f "$skipped"' EXIT
+list_skipped() {  # also where a test failed
+  if [ -s "$skipped" ]; then
+    echo "== $(wc -l < "$skipped") tests were skipped =="
+    cat "$skipped"
+  fi
+  rm -f "$skipped"
+}
+trap list_skipped EXIT
 keep_skipped() {  # PRESET: ctest counts as skipped only programs of which all tests are
   sed 's/<system-out>/\n/; s/&quot;/"/g; s/&apos;/'"'"'/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' "build/$1/tests.xml" | awk -v preset="$1" '
     /<testcase / { test = $2; gsub(/name=|"/, "", test); is_skipped = 0; last = "" }
@@ -43,7 +50,10 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
   echo "== $preset =="
   # shellcheck disable=SC2086  # a list of words
   scripts/build.sh "$preset" $targets
-  ctest --preset "$preset" -j "$(nproc)" --output-junit "$PWD/build/$preset/tests.xml" "$@" && { keep_skipped "$preset"; return; }
+  local ended=0
+  ctest --preset "$preset" -j "$(nproc)" --output-junit "$PWD/build/$preset/tests.xml" "$@" || ended=1
+  keep_skipped "$preset"
+  [ "$ended" != 0 ] || return 0
   echo "== what failed =="
   grep -hE -A5 ': Failure$|^\[  FAILED  \]|ERROR: |SUMMARY: ' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200
   return 1
@@ -101,8 +111,6 @@ for one; do
       "container-arm64, kubernetes, arm64, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
-if [ -s "$skipped" ]; then
-  echo "== $(wc -l < "$skipped") tests were skipped =="
-  cat "$skipped"
-fi
+trap - EXIT
+list_skipped
 echo "all tests passed"
