@@ -24,6 +24,7 @@ struct Key {
   std::string group = {};                         // heading in --help
   std::vector<std::string> strategies = {};       // that read it; empty: all do
   std::string page = {};                          // where docs/ says more; may be empty
+  std::vector<std::string> choices = {};          // the names of the table that it takes a name of; empty: of none
 
   bool is_switch() const { return value.empty(); }  // true or false; the bare flag means true
   std::string flag() const;                         // --learning-rate

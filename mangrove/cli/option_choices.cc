@@ -1,14 +1,12 @@
 #include "mangrove/cli/option_choices.h"
 
+#include <algorithm>
+
+#include "mangrove/cli/settings.h"
 #include "mangrove/codec/codec.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/engine/backend.h"
 #include "mangrove/infer/strategy.h"
-#include "mangrove/infer/tiers/fault_policy.h"
-#include "mangrove/infer/tiers/schedulers/scheduler.h"
-#include "mangrove/learn/loss.h"
-#include "mangrove/learn/optimizer.h"
-#include "mangrove/learn/schedule.h"
 #include "mangrove/place/solver.h"
 #include "mangrove/train/strategy.h"
 #include "mangrove/zoo/zoo.h"
@@ -34,8 +32,6 @@ struct Choices {
 constexpr Choices kChoices[] = {
     {"infer", "--help", [] { return names_of(infer::strategies()); }},
     {"train", "--help", [] { return names_of(train::strategies()); }},
-    {"infer", "--strategy", [] { return names_of(infer::strategies()); }},
-    {"", "--strategy", [] { return names_of(train::strategies()); }},
     {"train", "--model", [] { return names_of(zoo::models()); }},
     {"run", "--model", [] { return names_of(zoo::models()); }},
     {"show", "model", [] { return names_of(zoo::models()); }},
@@ -46,13 +42,8 @@ constexpr Choices kChoices[] = {
     {"", "--backend", [] { return Names(backend_names().begin(), backend_names().end()); }},
     {"", "--codec", [] { return names_of(codec::codecs()); }},
     {"", "--downlink-codec", [] { return names_of(codec::codecs()); }},
-    {"", "--optimizer", [] { return names_of(learn::optimizers()); }},
-    {"", "--schedule", [] { return names_of(learn::schedules()); }},
-    {"", "--loss", [] { return names_of(learn::losses()); }},
-    {"", "--scheduler", [] { return names_of(infer::schedulers()); }},
     {"place", "--solver", [] { return names_of(place::solvers()); }},
     {"place", "--objective", [] { return names_of(place::measures()); }},
-    {"", "--policy", [] { return names_of(infer::fault_policies()); }},
     {"pack", "--compress",
      [] {
        return Names{"none", "zstd"};
@@ -63,12 +54,24 @@ constexpr Choices kChoices[] = {
      }},
 };
 
+/// Of the key of a job that the option is, where it takes a name of a table. Other commands have options of both.
+Names choices_of_key(std::string_view command, std::string_view option) {
+  TrainSettings training;
+  InferSettings inference;
+  std::vector<Keys> jobs = {training.keys(), inference.keys()};
+  if (command == "infer") std::ranges::reverse(jobs);
+  for (const Keys& keys : jobs)
+    for (const Key& key : keys.all())
+      if (key.flag() == option && !key.choices.empty()) return key.choices;
+  return {};
+}
+
 }  // namespace
 
 Names option_choices(std::string_view command, std::string_view option) {
   for (const Choices& row : kChoices)
     if (row.option == option && (row.command.empty() || row.command == command)) return row.names();
-  return {};
+  return choices_of_key(command, option);
 }
 
 }  // namespace mangrove::cli

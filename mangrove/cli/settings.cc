@@ -11,7 +11,12 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr const char* kOfTierFile = "tiers";  // the strategy where there is a tier file
+/// The names of the strategies for networks with early exits.
+std::vector<std::string> strategies_with_exits() {
+  std::vector<std::string> names = infer::strategies_with(infer::Networks::with_views);
+  for (std::string& name : infer::strategies_with(infer::Networks::of_tiers)) names.push_back(std::move(name));
+  return names;
+}
 
 }  // namespace
 
@@ -84,6 +89,10 @@ Keys TrainSettings::keys() {
   return keys;
 }
 
+std::string strategy_of_tier_file() {
+  return infer::strategies_with(infer::Networks::of_tiers).front();
+}
+
 Keys InferSettings::keys() {
   Keys keys;
   keys.begin_group("Model");
@@ -104,19 +113,21 @@ Keys InferSettings::keys() {
   keys.begin_group("Strategy");
   keys.add("models", models, "the networks, instead of --model: ONNX files with commas between");
   keys.at("models").page = "inference.md";
-  keys.at("models").strategies = {"ensemble", "averaging"};
+  keys.at("models").strategies = infer::strategies_with(infer::Networks::members);
   keys.add(
       "tiers", tiers,
       "a tier file instead of --model: networks for end devices, edge servers and the cloud; selects this strategy");
   Key& strategy = keys.at("strategy");
-  strategy.get = [this, get = strategy.get] { return tiers.empty() || job.has_strategy() ? get() : kOfTierFile; };
+  strategy.get = [this, get = strategy.get] {
+    return tiers.empty() || job.has_strategy() ? get() : strategy_of_tier_file();
+  };
   keys.at("tiers").page = "tiers.md";
-  keys.at("tiers").strategies = {kOfTierFile};
+  keys.at("tiers").strategies = infer::strategies_with(infer::Networks::of_tiers);
   keys.add("exit_thresholds", exit_thresholds,
            "networks with early exits: highest normalised entropy at which a sample leaves, one number from 0 to 1 for "
            "each exit but the last; with views also none; default: the thresholds in the model's file");
   keys.at("exit_thresholds").page = "early-exits.md";
-  keys.at("exit_thresholds").strategies = {"views", "tiers"};
+  keys.at("exit_thresholds").strategies = strategies_with_exits();
   keys.begin_group("Output");
   keys.add("run_dir", run_dir, "folder for the results; default: runs/infer-TIME");
   return keys;

@@ -58,6 +58,9 @@ struct TrainSettings {
   const std::string& network() const { return init_from.empty() ? model : init_from; }
 };
 
+/// The strategy of a job with a tier file that names none.
+std::string strategy_of_tier_file();
+
 struct InferSettings {
   DataSettings data;
   ClusterSettings cluster;

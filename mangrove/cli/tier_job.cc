@@ -102,7 +102,7 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
   MG_TRY(const std::vector<infer::TierSpec> tiers, infer::load_tiers(settings.tiers));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::test, data_folder));
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
-  job.set_strategy("tiers");
+  job.set_strategy(strategy_of_tier_file());
   for (const infer::TierSpec& tier : tiers) {
     const std::string who = tier_name(settings, tier);
     MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));

@@ -1,6 +1,5 @@
 #include "mangrove/infer/keys.h"
 
-#include "mangrove/base/suggestion.h"
 #include "mangrove/base/table.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tiers/fault_policy.h"
@@ -12,10 +11,10 @@ namespace mangrove::infer {
 
 void add_keys(InferJob& job, Keys& keys) {
   job::add_keys(job,
-                {{"strategies", join_words(row_names(strategies()))},
-                 {"schedulers", join_words(row_names(schedulers()))},
-                 {"policies", join_words(row_names(fault_policies()))},
-                 {"tilings", join_words(row_names(plan::tile_partitioners()))}},
+                {{"strategies", row_names(strategies())},
+                 {"schedulers", row_names(schedulers())},
+                 {"policies", row_names(fault_policies())},
+                 {"tilings", row_names(plan::tile_partitioners())}},
                 keys);
   Key& strategy = keys.at("strategy");
   strategy.set = [set = strategy.set](const std::string& name) -> Status {

@@ -15,4 +15,11 @@ std::vector<std::string> strategies_with(bool Strategy::*trait) {
   return names;
 }
 
+std::vector<std::string> strategies_with(Networks networks) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies())
+    if (strategy.networks == networks) names.emplace_back(strategy.name);
+  return names;
+}
+
 }  // namespace mangrove::infer

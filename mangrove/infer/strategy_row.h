@@ -53,5 +53,7 @@ std::span<const Strategy> strategies();
 Result<const Strategy*> find_strategy(std::string_view name);
 /// The names of those that have a trait.
 std::vector<std::string> strategies_with(bool Strategy::*trait);
+/// The names of those that have such networks.
+std::vector<std::string> strategies_with(Networks networks);
 
 }  // namespace mangrove::infer

@@ -12,6 +12,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/base/utf8.h"
 #include "mangrove/job/keys.pb.h"
 
@@ -203,12 +204,15 @@ Status set_text(Message& job, const FieldDescriptor& field, const std::string& t
   return {};
 }
 
-std::string filled(std::string help, const HelpWords& words) {
+/// Names in place of a {word} of its help; they are its choices.
+void fill(Key& key, const HelpWords& words) {
   for (const auto& [word, names] : words) {
     const std::string place = "{" + word + "}";
-    if (const std::size_t at = help.find(place); at != std::string::npos) help.replace(at, place.size(), names);
+    const std::size_t at = key.help.find(place);
+    if (at == std::string::npos) continue;
+    key.help.replace(at, place.size(), join_words(names));
+    key.choices = names;
   }
-  return help;
 }
 
 Status check_text(const std::string& text) {
@@ -267,7 +271,8 @@ void add_keys(Message& job, const HelpWords& words, Keys& keys) {
     Value unused;
     Key added = bound_key(*field, unused);
     if (field->is_repeated()) added.value = "LIST";
-    added.help = filled(info.help(), words);
+    added.help = info.help();
+    fill(added, words);
     added.group = info.group();
     added.strategies = {info.of().begin(), info.of().end()};
     added.page = info.page();

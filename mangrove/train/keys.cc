@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
 #include "mangrove/base/table.h"
 #include "mangrove/job/keys.h"
 #include "mangrove/learn/loss.h"
@@ -20,11 +19,11 @@ void add_keys(TrainJob& job, Keys& keys) {
   for (const learn::LossRow& loss : learn::losses())
     if (!loss.needs_dense) losses.emplace_back(loss.name);  // a job has labels only
   job::add_keys(job,
-                {{"strategies", join_words(row_names(strategies()))},
-                 {"optimizers", join_words(row_names(learn::optimizers()))},
-                 {"schedules", join_words(row_names(learn::schedules()))},
-                 {"losses", join_words(losses)},
-                 {"aggregations", join_words(row_names(aggregations()))}},
+                {{"strategies", row_names(strategies())},
+                 {"optimizers", row_names(learn::optimizers())},
+                 {"schedules", row_names(learn::schedules())},
+                 {"losses", losses},
+                 {"aggregations", row_names(aggregations())}},
                 keys);
   for (const std::string& name : keys.names()) {
     std::vector<std::string>& readers = keys.at(name).strategies;
