@@ -17,13 +17,13 @@
 
 namespace mangrove::train {
 
-/// One passage of samples through one stage: it knows where the stage's values come from and where they go. The first
+/// One iteration of samples through one stage: it knows where the stage's values come from and where they go. The first
 /// stage reads samples and sends the targets to the last one. Activations travel from stage to stage, and gradients
 /// travel back. A replica of a stage has some of the micro-batches. It exchanges each of them with the replicas that
 /// have it in the stages before and behind. lead_pipeline() gives the bytes. threads: one at a time.
 class PipelineIteration {
  public:
-  /// What a worker uses in all its passages.
+  /// What a worker uses in all its iterations.
   struct Tools {
     job::RoleContext& context;
     ChunkChannel& parts;

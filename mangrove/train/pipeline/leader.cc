@@ -21,7 +21,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr int kMostStuck = 2;  // passages in a row that come to a stand, before a worker is left out
+constexpr int kMostStuck = 2;  // iterations in a row that come to a stand, before a worker is left out
 constexpr std::int64_t kProfiledParts = 8;
 
 class PipelineLeader final : public Leader {
@@ -68,17 +68,17 @@ class PipelineLeader final : public Leader {
   std::map<net::Rank, StageProfile> profiles_;  // where the cut is by measured times
   PlacedStages stages_;
   net::RankSet planned_for_;                             // ranks that could have had one of them
-  net::RankSet asked_;                                   // of the last passage, or to measure
-  std::uint64_t passage_ = 0;                            // number of the last one
+  net::RankSet asked_;                                   // of the last iteration, or to measure
+  std::uint64_t iteration_ = 0;                          // number of the last one
   bool is_broken_ = false;                               // it: a stage will not come to its end
   std::map<net::Rank, WorkerRoster::Answered> answers_;  // of it
-  int stuck_ = 0;                                        // passages in a row that came to a stand
+  int stuck_ = 0;                                        // iterations in a row that came to a stand
   std::optional<PipelineMeter> meter_;                   // of these stages
   std::optional<PipelineReplanner> replanner_;           // of them, where the cut is by measured times
   int revisions_ = 0;                                    // so far
 };
 
-/// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
+/// An iteration of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
 Status PipelineLeader::advance() {
   MG_RETURN_IF_ERROR(settle());
   const std::size_t count = static_cast<std::size_t>(job().local_steps()) * batch();
@@ -148,7 +148,7 @@ Status PipelineLeader::cut(const net::RankSet& ranks) {
   MG_TRY(const std::vector<PlannedStage> stages, planned(ranks));
   const std::vector<PlacedStage> before = stages_.all();
   MG_RETURN_IF_ERROR(use(stages, ranks));
-  if (passage_ > 0) report_changes(before);
+  if (iteration_ > 0) report_changes(before);
   return {};
 }
 
@@ -229,8 +229,8 @@ Status PipelineLeader::measure(const net::RankSet& ranks) {
 /// back, and what the others have done is void.
 Result<bool> PipelineLeader::pass(Work work) {
   work.set_version(step());
-  ++passage_;
-  *work.mutable_pipeline() = stages_.message(passage_, micro_batch_);
+  ++iteration_;
+  *work.mutable_pipeline() = stages_.message(iteration_, micro_batch_);
   is_broken_ = false;
   answers_.clear();
   asked_.clear();
@@ -314,7 +314,7 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
   MG_RETURN_IF_ERROR(keep_states());
   std::vector<StageWork> done;
   std::vector<std::vector<Action>> actions;
-  const Pipeline passed = stages_.message(passage_, micro_batch_);
+  const Pipeline passed = stages_.message(iteration_, micro_batch_);
   const Schedule schedule = strategy_of(job()).pipeline->actions;
   const auto micro_batches = divide(last.answer.count(), static_cast<std::int64_t>(batch()), micro_batch_);
   for (const net::Rank rank : ranks_of(passed)) {
@@ -352,7 +352,7 @@ Status PipelineLeader::revise() {
   return {};
 }
 
-/// By passages of the forward pass alone, of all samples, until one comes to its end.
+/// By iterations of the forward pass alone, of all samples, until one comes to its end.
 Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
   Work work;
   work.set_kind(Work::EVALUATE);

@@ -28,7 +28,7 @@ double busy_micro_batches(const StageWork& done) {
 
 void PipelineMeter::add(std::span<const StageWork> done, Seconds seconds) {
   MG_CHECK(done.size() == stages_.size());
-  const bool first_counts = passages_++ != 1;
+  const bool first_counts = iterations_++ != 1;
   if (!first_counts) {
     seconds_ = 0;
     for (Sums& sums : sums_) sums = {.in_flight = sums.in_flight, .staleness = sums.staleness};

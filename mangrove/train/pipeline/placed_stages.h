@@ -42,7 +42,7 @@ class PlacedStages {
   std::vector<PlacedStage>& all() { return stages_; }
   const std::vector<PlacedStage>& all() const { return stages_; }
   std::size_t devices() const;
-  /// The first worker of the last stage. The ledger counts the samples of a passage as its samples.
+  /// The first worker of the last stage. The ledger counts the samples of an iteration as its samples.
   net::Rank keeper() const { return stages_.back().holders.front().rank; }
   /// The message that tells the workers of the stages.
   Pipeline message(std::uint64_t id, std::int64_t micro_batch) const;

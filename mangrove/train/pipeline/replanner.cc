@@ -10,7 +10,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kLongestPassage = 1e6;
+constexpr Seconds kLongestIteration = 1e6;
 constexpr double kMostOff = 100;  // times what was expected; nobody tells of more in good faith
 
 void scale(const StageRange& range, double factor, StageProfile& profile) {
@@ -24,7 +24,7 @@ void scale(const StageRange& range, double factor, StageProfile& profile) {
 bool makes_sense(const StageWork& work, std::int64_t samples) {
   const auto is_count = [&](std::int64_t passes) { return passes >= 0 && passes <= work.forward_passes(); };
   return work.forward_passes() <= samples && is_count(work.busy_forward_passes()) &&
-         is_count(work.busy_backward_passes()) && work.busy_s() > 0 && work.busy_s() < kLongestPassage;
+         is_count(work.busy_backward_passes()) && work.busy_s() > 0 && work.busy_s() < kLongestIteration;
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ void PipelineReplanner::add(std::span<const StageWork> done, std::int64_t sample
     devices_[i].recomputes = one.recomputes();
     if (backward > 0) work = std::max(work, one.busy_s() * static_cast<double>(one.forward_passes()) / backward);
   }
-  if (passages_++ == 0) price_ = std::max(0.0, seconds - work);
-  seconds_ += passages_ == 1 ? std::min(seconds, work) : seconds;
+  if (iterations_++ == 0) price_ = std::max(0.0, seconds - work);
+  seconds_ += iterations_ == 1 ? std::min(seconds, work) : seconds;
   samples_ += samples;
 }
 
 bool PipelineReplanner::is_due() const {
-  return passages_ >= next_ && std::ranges::all_of(devices_, [](const Device& device) {
+  return iterations_ >= next_ && std::ranges::all_of(devices_, [](const Device& device) {
            return !device.has_work || device.backward_passes >= kLeastPasses;
          });
 }
@@ -115,7 +115,7 @@ PipelineReplanner::Profiles PipelineReplanner::corrected(const Profiles& profile
     const double factor = of_operators.empty() ? 1 : median(of_operators) / usual;
     for (auto& [rank, profile] : made) scale(stages_[begin].range, factor, profile);
   }
-  next_ = passages_ + std::min(passages_, kLongest);
+  next_ = iterations_ + std::min(iterations_, kLongest);
   if (samples_ > 0) sample_ = std::exchange(seconds_, 0) / static_cast<double>(std::exchange(samples_, 0));
   for (Device& device : devices_) device = {.has_work = device.has_work, .first = device.first};
   return made;

@@ -31,9 +31,9 @@ std::vector<HeldStage> held(std::span<const PlannedStage> planned);
 /// Only ratios between devices are used, because some devices have no stage.
 ///
 /// A new plan is used if kRule is met. The remaining work is the samples still to come. The price of a change is the
-/// time by which the first passage of these stages took longer than its work. It looks after some passages, then after
-/// twice as many, and so on, but at the latest after kLongest further passages. It does not check whether a plan was as
-/// fast as predicted. No input or output; threads: one at a time.
+/// time by which the first iteration of these stages took longer than its work. It looks after some iterations, then
+/// after twice as many, and so on, but at the latest after kLongest further iterations. It does not check whether a
+/// plan was as fast as predicted. No input or output; threads: one at a time.
 class PipelineReplanner {
  public:
   static constexpr int kLongest = 16;
@@ -42,12 +42,12 @@ class PipelineReplanner {
   using Profiles = std::map<net::Rank, StageProfile>;
 
   /// graph: must outlive this object. stages: those of all devices that have one. revisions: the number of earlier
-  /// changes. Each of them doubles the number of passages before the first look, so that plans which disappoint cost
+  /// changes. Each of them doubles the number of iterations before the first look, so that plans which disappoint cost
   /// little.
   PipelineReplanner(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages, int revisions);
 
-  /// Adds a passage of this number of samples. done: what the devices report, in order; values that make no sense count
-  /// as nothing.
+  /// Adds an iteration of this number of samples. done: what the devices report, in order; values that make no sense
+  /// count as nothing.
   void add(std::span<const StageWork> done, std::int64_t samples, Seconds seconds);
   /// Whether it is time to look, and every device with work has done enough of it since the last look.
   bool is_due() const;
@@ -78,7 +78,7 @@ class PipelineReplanner {
   Seconds seconds_ = 0;  // time for samples_ since the last look, without the price
   std::int64_t samples_ = 0;
   Seconds sample_ = 0;  // time for one sample, at the last look
-  int passages_ = 0, next_;
+  int iterations_ = 0, next_;
 };
 
 }  // namespace mangrove::train

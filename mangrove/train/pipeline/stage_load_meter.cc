@@ -4,7 +4,7 @@
 
 namespace mangrove::train {
 
-void StageLoadMeter::begin_passage() {
+void StageLoadMeter::begin_iteration() {
   forward_ = backward_ = computing_before_ = 0;
   rationed_before_ = device_.rationed();
   forward_passes_ = forward_passes_before_ = backward_passes_ = 0;

@@ -43,13 +43,13 @@ class StageWorker final : public WorkerRole {
   Status make_stage(const Pipeline& pipeline, std::int64_t in_flight, std::int64_t stale, Answer& answer);
   Result<std::size_t> state_elements(const PipelineStage& place) const;
   Bytes state_bytes() const { return static_cast<Bytes>(state_.size() * sizeof(float)); }
-  Result<bool> run_actions(PipelineIteration& passage, const Work& work, std::span<const Action> actions,
+  Result<bool> run_actions(PipelineIteration& iteration, const Work& work, std::span<const Action> actions,
                            Answer& answer);
-  Result<bool> forward(PipelineIteration& passage, std::int64_t micro_batch, const Work& work, Answer& answer);
-  Result<bool> backward(PipelineIteration& passage, std::int64_t micro_batch);
+  Result<bool> forward(PipelineIteration& iteration, std::int64_t micro_batch, const Work& work, Answer& answer);
+  Result<bool> backward(PipelineIteration& iteration, std::int64_t micro_batch);
   void update(float learning_rate, StageWork& done);
-  void begin_mini_batch(const PipelineIteration& passage, std::int64_t first);
-  Result<bool> add_up(PipelineIteration& passage, std::int64_t last);
+  void begin_mini_batch(const PipelineIteration& iteration, std::int64_t first);
+  Result<bool> add_up(PipelineIteration& iteration, std::int64_t last);
   PipelineIteration::Tools tools(const Work& work);
   void lay_aside();
   void send(Answer answer, std::uint64_t round, std::span<const float> state = {});
@@ -214,11 +214,11 @@ Status StageWorker::train(const Work& work) {
   answer.mutable_stage()->set_in_flight(most_in_flight(actions));
   timer_.enter(Phase::encode);
   MG_RETURN_IF_ERROR(make_stage(pipeline, std::max<std::int64_t>(1, answer.stage().in_flight()), most_late, answer));
-  PipelineIteration passage(work, place, stage_->values(), tools(work));
+  PipelineIteration iteration(work, place, stage_->values(), tools(work));
   loss_gradients_.clear();
-  load_.begin_passage();
-  begin_mini_batch(passage, 0);
-  MG_TRY(const bool finished, run_actions(passage, work, actions, answer));
+  load_.begin_iteration();
+  begin_mini_batch(iteration, 0);
+  MG_TRY(const bool finished, run_actions(iteration, work, actions, answer));
   if (!finished) {
     stage_->reset();
     return {};
@@ -233,23 +233,23 @@ Status StageWorker::train(const Work& work) {
   return {};
 }
 
-void StageWorker::begin_mini_batch(const PipelineIteration& passage, std::int64_t first) {
-  if (passage.has_replicas()) stage_->begin_share(passage.is_first_replica());
+void StageWorker::begin_mini_batch(const PipelineIteration& iteration, std::int64_t first) {
+  if (iteration.has_replicas()) stage_->begin_share(iteration.is_first_replica());
   passed_ = first;
 }
 
 /// All replicas' gradients become their sums. last: micro-batch of the mini-batch.
-Result<bool> StageWorker::add_up(PipelineIteration& passage, std::int64_t last) {
-  if (!passage.has_replicas()) return true;
+Result<bool> StageWorker::add_up(PipelineIteration& iteration, std::int64_t last) {
+  if (!iteration.has_replicas()) return true;
   stage_->skip(last + 1 - passed_);
   sums_.resize(stage_->sum_elements());
   stage_->read_sums(sums_);
-  MG_TRY(const bool are_added, passage.add_up(sums_));
+  MG_TRY(const bool are_added, iteration.add_up(sums_));
   if (are_added) stage_->write_sums(sums_);
   return are_added;
 }
 
-Result<bool> StageWorker::run_actions(PipelineIteration& passage, const Work& work, std::span<const Action> actions,
+Result<bool> StageWorker::run_actions(PipelineIteration& iteration, const Work& work, std::span<const Action> actions,
                                       Answer& answer) {
   StageWork& done = *answer.mutable_stage();
   const auto total = static_cast<double>(actions.size());
@@ -259,23 +259,23 @@ Result<bool> StageWorker::run_actions(PipelineIteration& passage, const Work& wo
     bool goes_on = true;
     switch (action.kind) {
       case Action::Kind::forward: {
-        MG_TRY(goes_on, forward(passage, action.micro_batch, work, answer));
+        MG_TRY(goes_on, forward(iteration, action.micro_batch, work, answer));
         break;
       }
       case Action::Kind::backward: {
-        MG_TRY(goes_on, backward(passage, action.micro_batch));
+        MG_TRY(goes_on, backward(iteration, action.micro_batch));
         break;
       }
       case Action::Kind::update: {
-        MG_TRY(goes_on, add_up(passage, action.micro_batch));
+        MG_TRY(goes_on, add_up(iteration, action.micro_batch));
         if (!goes_on) break;
         update(work.learning_rates(updates++), done);
-        if (updates < work.learning_rates_size()) begin_mini_batch(passage, action.micro_batch + 1);
+        if (updates < work.learning_rates_size()) begin_mini_batch(iteration, action.micro_batch + 1);
         break;
       }
     }
     if (goes_on) {
-      MG_TRY(const bool interrupted, passage.is_interrupted(static_cast<double>(++finished) / total));
+      MG_TRY(const bool interrupted, iteration.is_interrupted(static_cast<double>(++finished) / total));
       goes_on = !interrupted;
     }
     if (goes_on) continue;
@@ -285,28 +285,28 @@ Result<bool> StageWorker::run_actions(PipelineIteration& passage, const Work& wo
   return true;
 }
 
-Result<bool> StageWorker::forward(PipelineIteration& passage, std::int64_t number, const Work& work, Answer& answer) {
-  const MicroBatch& micro_batch = passage.micro_batches()[static_cast<std::size_t>(number)];
-  MG_TRY(const auto received, passage.receive_values(number));
+Result<bool> StageWorker::forward(PipelineIteration& iteration, std::int64_t number, const Work& work, Answer& answer) {
+  const MicroBatch& micro_batch = iteration.micro_batches()[static_cast<std::size_t>(number)];
+  MG_TRY(const auto received, iteration.receive_values(number));
   if (!received) return false;
   timer_.enter(Phase::compute);
   const Instant start = context_.clock.now();
   context_.device.charge(stage_->forward_flops());
-  if (passage.has_replicas()) stage_->skip(number - std::exchange(passed_, number + 1));
+  if (iteration.has_replicas()) stage_->skip(number - std::exchange(passed_, number + 1));
   const std::uint64_t seed = learn::step_seed(job_.seed() + static_cast<std::uint64_t>(number), work.version(),
                                               static_cast<int>(place_.first()));
   const std::span<const float> values = stage_->forward(number, *received, seed);
   load_.add_forward(context_.clock.now() - start);
-  if (!passage.is_last()) {
-    passage.send_values(number, values);
+  if (!iteration.is_last()) {
+    iteration.send_values(number, values);
     return true;
   }
-  MG_TRY(const auto targets, passage.receive_targets(number, classes_));
+  MG_TRY(const auto targets, iteration.receive_targets(number, classes_));
   if (!targets) return false;
   timer_.enter(Phase::compute);
   std::vector<float>& gradient = loss_gradients_[number];
   gradient.resize(values.size());
-  const float scale = 1.0f / static_cast<float>(passage.samples(micro_batch.mini_batch));
+  const float scale = 1.0f / static_cast<float>(iteration.samples(micro_batch.mini_batch));
   const learn::BatchStats stats =
       (*loss_)(values, classes_, {.labels = targets->labels, .second = targets->second, .share = targets->share}, scale,
                gradient);
@@ -315,14 +315,14 @@ Result<bool> StageWorker::forward(PipelineIteration& passage, std::int64_t numbe
   return true;
 }
 
-Result<bool> StageWorker::backward(PipelineIteration& passage, std::int64_t number) {
+Result<bool> StageWorker::backward(PipelineIteration& iteration, std::int64_t number) {
   std::span<const float> gradient;
   std::vector<float> of_loss;
-  if (passage.is_last()) {
+  if (iteration.is_last()) {
     of_loss = std::move(loss_gradients_.extract(number).mapped());
     gradient = of_loss;
   } else {
-    MG_TRY(const auto received, passage.receive_gradients(number));
+    MG_TRY(const auto received, iteration.receive_gradients(number));
     if (!received) return false;
     gradient = *received;
   }
@@ -331,7 +331,7 @@ Result<bool> StageWorker::backward(PipelineIteration& passage, std::int64_t numb
   context_.device.charge(2 * stage_->forward_flops());
   const std::span<const float> sent_back = stage_->backward(number, gradient);
   load_.add_backward(context_.clock.now() - start);
-  if (!passage.is_first()) passage.send_gradients(number, sent_back);
+  if (!iteration.is_first()) iteration.send_gradients(number, sent_back);
   return true;
 }
 
@@ -353,24 +353,24 @@ Status StageWorker::classify(const Work& work) {
   const StagePlace place = *place_of(pipeline, context_.endpoint.rank());
   MG_TRY(const auto stage, ClassifyingStage::create(*graph_, {place_.first(), place_.last()}, state_,
                                                     {pipeline.micro_batch(), job_.backend(), context_.threads}));
-  PipelineIteration passage(work, place, stage->values(), tools(work));
+  PipelineIteration iteration(work, place, stage->values(), tools(work));
   Answer answer;
-  const auto count = static_cast<std::int64_t>(passage.micro_batches().size());
-  for (const Action& action : passage.own(forward_schedule(count))) {
-    MG_TRY(const auto received, passage.receive_values(action.micro_batch));
+  const auto count = static_cast<std::int64_t>(iteration.micro_batches().size());
+  for (const Action& action : iteration.own(forward_schedule(count))) {
+    MG_TRY(const auto received, iteration.receive_values(action.micro_batch));
     if (!received) return {};
     context_.device.charge(stage->forward_flops());
     const std::span<const float> values = stage->forward(*received);
-    if (!passage.is_last()) {
-      passage.send_values(action.micro_batch, values);
+    if (!iteration.is_last()) {
+      iteration.send_values(action.micro_batch, values);
     } else {
-      MG_TRY(const auto targets, passage.receive_targets(action.micro_batch, classes_));
+      MG_TRY(const auto targets, iteration.receive_targets(action.micro_batch, classes_));
       if (!targets) return {};
-      const auto& micro_batch = passage.micro_batches()[static_cast<std::size_t>(action.micro_batch)];
+      const auto& micro_batch = iteration.micro_batches()[static_cast<std::size_t>(action.micro_batch)];
       add_classes(micro_batch, *targets, values, *loss_, answer);
     }
     const double done = static_cast<double>(action.micro_batch + 1) / static_cast<double>(count);
-    MG_TRY(const bool interrupted, passage.is_interrupted(done));
+    MG_TRY(const bool interrupted, iteration.is_interrupted(done));
     if (interrupted) return {};
   }
   const auto mini_batches = static_cast<int>((work.samples_size() + job_.batch() - 1) / job_.batch());

@@ -239,7 +239,7 @@ TEST_P(PipelineStrategy, RefusesWhatItCannotDo) {
 // What PipeDream says: with S stages, an update of stage s is made with gradients from S - 1 - s updates ago.
 TEST(Pipedream, StalenessIsThatOfTheSchedule) {
   TrainJob job = pipeline_job("pipedream", 120);
-  job.set_local_steps(10);  // one passage
+  job.set_local_steps(10);  // one iteration
   const RoleWorld::Outcome outcome = train(job, 3);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   const auto stages = nlohmann::json::parse(outcome.result())["stages"];
@@ -287,7 +287,7 @@ std::vector<float> reference_of_pipedream(const TrainJob& job, std::size_t stage
 TEST(Pipedream, EqualsTheReferenceWithTheScheduleOfVersions) {
   for (const int stages : {2, 3}) {
     TrainJob job = pipeline_job("pipedream", 115);
-    job.set_local_steps(10);  // one passage
+    job.set_local_steps(10);  // one iteration
     job.set_optimizer("sgd");
     const RoleWorld::Outcome outcome = train(job, stages);
     ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;

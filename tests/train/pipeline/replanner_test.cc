@@ -52,7 +52,7 @@ StageWork worked(Seconds busy, std::int64_t micro_batches = 16) {
   return work;
 }
 
-constexpr std::int64_t kPassed = 17;  // samples of a passage
+constexpr std::int64_t kPassed = 17;  // samples of an iteration
 
 void pass(PipelineReplanner& revision, const std::vector<Seconds>& busy, Seconds besides = 0) {
   std::vector<StageWork> done;
@@ -143,15 +143,15 @@ TEST_F(TwoStages, AnotherCutIsWorthWhatItGainsLessItsPrice) {
 
 TEST_F(TwoStages, LooksMoreSeldomAsTheRunGoesOn) {
   const auto looks = [&](int revisions) {
-    std::vector<int> passages;
+    std::vector<int> iterations;
     PipelineReplanner revision(graph_, 1, stages_, revisions);
-    for (int passage = 1; passage <= 70; ++passage) {
+    for (int iteration = 1; iteration <= 70; ++iteration) {
       pass(revision, {20, 20});
       if (!revision.is_due()) continue;
       (void)revision.corrected(profiles_);
-      passages.push_back(passage);
+      iterations.push_back(iteration);
     }
-    return passages;
+    return iterations;
   };
   EXPECT_EQ(looks(0), (std::vector<int>{1, 2, 4, 8, 16, 32, 48, 64}));
   EXPECT_EQ(looks(2), (std::vector<int>{4, 8, 16, 32, 48, 64}));
@@ -213,21 +213,21 @@ TEST(StageLoadMeter, LeavesOutTheFirstMicroBatchOfANewStage) {
     job::StillDevice device;  // what other threads of this process compute does not count
     StageLoadMeter meter({context.endpoint, context.clock, device, {}, 1, {}, {}});
     meter.begin_stage();
-    for (int passage = 0; passage < 2; ++passage) {
+    for (int iteration = 0; iteration < 2; ++iteration) {
       StageWork done;
-      meter.begin_passage();
-      meter.add_forward(passage == 0 ? 50 : 1);  // two are under way
-      pass(meter, passage == 0 ? 50 : 1, passage == 0 ? 200 : 2);
+      meter.begin_iteration();
+      meter.add_forward(iteration == 0 ? 50 : 1);  // two are under way
+      pass(meter, iteration == 0 ? 50 : 1, iteration == 0 ? 200 : 2);
       pass(meter, 1, 2);
       meter.add_backward(2);
       meter.add_update(0.5);
       meter.tell(done);
-      EXPECT_EQ(done.forward_s(), passage == 0 ? 101 : 3);
-      EXPECT_EQ(done.backward_s(), passage == 0 ? 204.5 : 6.5);
+      EXPECT_EQ(done.forward_s(), iteration == 0 ? 101 : 3);
+      EXPECT_EQ(done.backward_s(), iteration == 0 ? 204.5 : 6.5);
       EXPECT_EQ(done.forward_passes(), 3);
-      EXPECT_EQ(done.busy_s(), passage == 0 ? 5.5 : 9.5);
-      EXPECT_EQ(done.busy_forward_passes(), passage == 0 ? 1 : 3);
-      EXPECT_EQ(done.busy_backward_passes(), passage == 0 ? 2 : 3);
+      EXPECT_EQ(done.busy_s(), iteration == 0 ? 5.5 : 9.5);
+      EXPECT_EQ(done.busy_forward_passes(), iteration == 0 ? 1 : 3);
+      EXPECT_EQ(done.busy_backward_passes(), iteration == 0 ? 2 : 3);
       EXPECT_FALSE(done.with_messages());
     }
     return {};
