@@ -23,9 +23,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace
-
-std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+/// "" where no candidate is near enough.
+std::string suggested_word(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -38,6 +37,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
+}  // namespace
+
 std::string join_words(std::span<const std::string> words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -47,9 +48,14 @@ std::string join_words(std::span<const std::string> words) {
   return text;
 }
 
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string meant = suggested_word(word, candidates);
+  return meant.empty() ? "" : "; did you mean '" + meant + "'?";
+}
+
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
-  const std::string near = nearest(word, candidates);
-  return near.empty() ? "; known: " + join_words(candidates) : "; did you mean '" + near + "'?";
+  const std::string guess = did_you_mean(word, candidates);
+  return guess.empty() ? "; known: " + join_words(candidates) : guess;
 }
 
 }  // namespace mangrove

@@ -153,8 +153,7 @@ class ShapeFolder {
     }
     std::vector<std::string> table;
     for (const Operator& row : operators()) table.emplace_back(row.type);
-    const std::string closest = nearest(node.op, table);
-    return make_error(Code::unimplemented, where + (closest.empty() ? "" : "; did you mean '" + closest + "'?"));
+    return make_error(Code::unimplemented, where + did_you_mean(node.op, table));
   }
 
   Status check_constants(const Node& node) const {

@@ -22,9 +22,8 @@ Status check_outputs(const GraphParts& parts, const Values& values) {
     if (!values.contains(output)) {
       std::vector<std::string> known;
       for (const auto& [name, info] : values) known.push_back(name);
-      const std::string closest = nearest(output, known);
-      return make_error(Code::invalid_argument, "graph output '" + output + "' is not defined" +
-                                                    (closest.empty() ? "" : "; did you mean '" + closest + "'?"));
+      return make_error(Code::invalid_argument,
+                        "graph output '" + output + "' is not defined" + did_you_mean(output, known));
     }
     if (!seen.insert(output).second) {
       return make_error(Code::invalid_argument, "graph output '" + output + "' is listed twice");

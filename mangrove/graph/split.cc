@@ -16,9 +16,8 @@ Result<const Node*> find_node(const Graph& graph, const std::string& name) {
     if (node.name == name) return &node;
     names.push_back(node.name);
   }
-  const std::string closest = nearest(name, names);
-  return make_error(Code::not_found, "graph '" + graph.name() + "' has no node '" + name + "'" +
-                                         (closest.empty() ? "" : "; did you mean '" + closest + "'?"));
+  return make_error(Code::not_found,
+                    "graph '" + graph.name() + "' has no node '" + name + "'" + did_you_mean(name, names));
 }
 
 Error no_cut(const Graph& graph, const std::string& node, const std::string& why) {

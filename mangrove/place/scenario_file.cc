@@ -201,10 +201,10 @@ class ScenarioReader {
     for (const Section& section : file_.sections()) {
       const std::string head = section.name.substr(0, section.name.find(' '));
       if (head == section.name || std::ranges::find(kHeads, head) == kHeads.end())
-        return refused(fmt::format(
-            "{}: unknown section '{}': expected 'device NAME', 'link NAME - NAME', 'service NAME', "
-            "'task SERVICE/TASK', 'flow SERVICE/TASK - TASK' or 'licence NAME'{}",
-            file_.where(section.line), section.name, nearest(head, kHeads).empty() ? "" : suggestion(head, kHeads)));
+        return refused(
+            fmt::format("{}: unknown section '{}': expected 'device NAME', 'link NAME - NAME', 'service NAME', "
+                        "'task SERVICE/TASK', 'flow SERVICE/TASK - TASK' or 'licence NAME'{}",
+                        file_.where(section.line), section.name, did_you_mean(head, kHeads)));
     }
     return {};
   }

@@ -9,11 +9,11 @@ namespace {
 
 const std::vector<std::string> names = {"epochs", "batch", "learning_rate", "momentum"};
 
-TEST(Nearest, FindsSlipsOfTheFingersOnly) {
-  EXPECT_EQ(nearest("epoch", names), "epochs");
-  EXPECT_EQ(nearest("learning_rat", names), "learning_rate");
-  EXPECT_EQ(nearest("lerning-rate", names), "learning_rate");
-  EXPECT_EQ(nearest("colour", names), "");
+TEST(DidYouMean, FindsSlipsOfTheFingersOnly) {
+  EXPECT_EQ(did_you_mean("epoch", names), "; did you mean 'epochs'?");
+  EXPECT_EQ(did_you_mean("learning_rat", names), "; did you mean 'learning_rate'?");
+  EXPECT_EQ(did_you_mean("lerning-rate", names), "; did you mean 'learning_rate'?");
+  EXPECT_EQ(did_you_mean("colour", names), "");
 }
 
 TEST(Suggestion, ListsAllWhereNoneIsNear) {
