@@ -5,6 +5,8 @@
 
 namespace mangrove::train {
 
+class Answer;
+
 /// The number of messages in one direction, their bytes with headers, and the bytes that their floats would have
 /// without a codec.
 struct TransferStats {
@@ -22,5 +24,8 @@ struct TransferStats {
     return *this;
   }
 };
+
+/// Puts the traffic between a worker and other workers into the worker's answer.
+void put_transfer_stats(const TransferStats& stats, Answer& answer);
 
 }  // namespace mangrove::train

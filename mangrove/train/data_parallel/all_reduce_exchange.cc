@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 namespace {
@@ -21,7 +22,7 @@ Status finish_reduction(Trainee& trainee, AllReduceWorker& worker, const Work& w
   if (!reduced) return {};
   Answer shares = answer_with(stats);
   const std::string body = worker.share_of_sums(shares);
-  tell_exchanged(worker.parts().transfer_stats(), shares);
+  put_transfer_stats(worker.parts().transfer_stats(), shares);
   trainee.answer(std::move(shares), work.round(), {}, body);
   timer.end_step();
   return {};

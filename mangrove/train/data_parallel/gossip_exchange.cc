@@ -4,6 +4,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 
@@ -34,7 +35,7 @@ Status GossipExchange::train(const Work& work, std::string_view body) {
   if (!averaged) return {};
   local_.set_values(values);
   Answer answer = answer_with(*stats);
-  tell_exchanged(averager_.transfer_stats(), answer);
+  put_transfer_stats(averager_.transfer_stats(), answer);
   trainee_.answer(std::move(answer), work.round(), {});
   timer.end_step();
   return {};

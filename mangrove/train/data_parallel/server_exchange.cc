@@ -34,7 +34,7 @@ void ServerExchange::answer_update(const learn::BatchStats& stats, const Work& w
   codecs_->keep_states(states);
   if (codecs_->encodes()) {
     Answer encoded = answer_with(stats);
-    const WorkerCodecs::OnWire before{trainee_.timer().on_wire(), trainee_.exchanged_bytes()};
+    const WorkerCodecs::OnWire before{trainee_.timer().on_wire(), trainee_.transferred_bytes()};
     const double loss = stats.loss / static_cast<double>(stats.count);
     const std::string message = codecs_->encode(update, loss, before, encoded);
     trainee_.answer(std::move(encoded), work.round(), work.states() ? states : std::span<const float>(), message);

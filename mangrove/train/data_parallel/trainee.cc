@@ -71,10 +71,4 @@ Answer answer_with(const learn::BatchStats& stats) {
   return answer;
 }
 
-void tell_exchanged(const TransferStats& exchanged, Answer& answer) {
-  answer.set_peer_messages(exchanged.messages);
-  answer.set_peer_bytes(exchanged.bytes);
-  answer.set_peer_float_bytes(exchanged.float_bytes);
-}
-
 }  // namespace mangrove::train

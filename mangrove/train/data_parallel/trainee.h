@@ -16,7 +16,6 @@
 #include "mangrove/train/shards/fetcher.h"
 #include "mangrove/train/step_timer.h"
 #include "mangrove/train/train.pb.h"
-#include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 
@@ -35,7 +34,7 @@ class Trainee {
   StepTimer& timer() { return timer_; }
   std::optional<net::Message>& interruption() { return interruption_; }
   /// Bytes of the last work together with those of the last answer.
-  std::size_t exchanged_bytes() const { return sent_bytes_ + received_bytes_; }
+  std::size_t transferred_bytes() const { return sent_bytes_ + received_bytes_; }
 
   /// Work has come, in a message of this length.
   void take(const Work& work, std::size_t bytes);
@@ -70,7 +69,5 @@ class Trainee {
 };
 
 Answer answer_with(const learn::BatchStats& stats);
-/// Writes the traffic to other workers into the answer.
-void tell_exchanged(const TransferStats& exchanged, Answer& answer);
 
 }  // namespace mangrove::train

@@ -21,6 +21,7 @@
 #include "mangrove/train/pipeline/stage_profile.h"
 #include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
+#include "mangrove/train/transfer_stats.h"
 #include "mangrove/train/worker_role.h"
 
 namespace mangrove::train {
@@ -385,10 +386,7 @@ void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float
   answer.set_peak_resident(context_.device.peak_memory(answer.memory().predicted_peak()));
   const StageWork& done = answer.stage();
   answer.set_compute_s(done.forward_s() + done.backward_s());
-  const TransferStats& exchanged = parts_.transfer_stats();
-  answer.set_peer_messages(exchanged.messages);
-  answer.set_peer_bytes(exchanged.bytes);
-  answer.set_peer_float_bytes(exchanged.float_bytes);
+  put_transfer_stats(parts_.transfer_stats(), answer);
   std::string payload = net::begin_payload(answer.SerializeAsString(), state.size_bytes());
   net::append_floats(payload, state);
   context_.endpoint.send(0, kAnswerTag, std::move(payload));
