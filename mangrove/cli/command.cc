@@ -1,5 +1,7 @@
 #include "mangrove/cli/command.h"
 
+#include <unistd.h>
+
 #include <CLI/Config.hpp>  // has parts of CLI::App that every program needs
 #include <algorithm>
 #include <array>
@@ -10,6 +12,8 @@
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cli/reports/wrapped_text.h"
 
 namespace mangrove::cli {
 
@@ -123,8 +127,12 @@ Status print_text(const std::string& text) {
 }
 
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
-  if (!output.json) return print_text(table);
-  std::fputs(printable(table, /*keep_lines=*/true).c_str(), stderr);
+  const int descriptor = output.json ? STDERR_FILENO : STDOUT_FILENO;
+  const std::string report = printable(table, /*keep_lines=*/true);
+  const std::string text =
+      is_terminal(descriptor) ? folded(report, static_cast<std::size_t>(terminal_size(descriptor).columns)) : report;
+  if (!output.json) return write_out(text);
+  std::fputs(text.c_str(), stderr);
   return write_out(dump(json_output) + "\n");
 }
 

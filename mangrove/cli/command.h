@@ -71,7 +71,7 @@ void add_access_flags(CLI::App& app, ClusterAccess& access);
 Status print_text(const std::string& text);
 
 /// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),
-/// else the table.
+/// else the table. On a terminal the table is folded at its width.
 /// errors: those of print_text.
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
 

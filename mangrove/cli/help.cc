@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <sstream>
 
 #include "mangrove/base/suggestion.h"
+#include "mangrove/cli/reports/wrapped_text.h"
 
 namespace mangrove::cli {
 namespace {
 
-constexpr std::size_t kWidth = 80;
 constexpr std::size_t kTextColumn = 26;
 constexpr const char* kLastGroup = "Output";
 constexpr const char* kNoStrategy = "true";  // what CLI11 makes of a bare --help
@@ -22,7 +21,7 @@ std::string row(const std::string& name, const std::string& text) {
     line += "\n" + std::string(kTextColumn, ' ');
   else
     line.resize(kTextColumn, ' ');
-  return line + wrapped(text, kTextColumn, kTextColumn);
+  return line + wrapped(text, kTextColumn);
 }
 
 /// Flags by name only; nothing where there are none.
@@ -84,8 +83,8 @@ class StrategyHelp : public HelpFormatter {
   }
 
   std::string page_of(const StrategyText& strategy, const CLI::App& app, const std::string& name) const {
-    std::string text = wrapped(strategy.name + ": " + strategy.summary, 0, 0);
-    text += wrapped("When a device is lost: " + strategy.on_loss, 0, 0);
+    std::string text = wrapped(strategy.name + ": " + strategy.summary, 0);
+    text += wrapped("When a device is lost: " + strategy.on_loss, 0);
     text += "\nUsage: " + name;
     for (const CLI::Option* option : app.get_options())
       if (option->get_positional()) text += " " + option->get_name(true, false);
@@ -93,7 +92,7 @@ class StrategyHelp : public HelpFormatter {
     const auto options = own_options(app, strategy.name);
     if (!options.empty()) text += "\nFlags of this strategy:\n";
     for (const CLI::Option* option : options) text += make_option(option, false);
-    return text + "\n" + wrapped("`" + name + " --help` lists the flags that it has in common with others.", 0, 0);
+    return text + "\n" + wrapped("`" + name + " --help` lists the flags that it has in common with others.", 0);
   }
 
   std::vector<StrategyText> strategies_;
@@ -119,24 +118,6 @@ void require_positionals_last(CLI::App& command) {
 
 }  // namespace
 
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
-  std::string lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const bool is_first = used <= indent;
-    if (!is_first && used + 1 + word.size() > kWidth) {
-      lines += "\n" + std::string(indent, ' ');
-      used = indent;
-    } else if (!is_first) {
-      lines += " ";
-      ++used;
-    }
-    lines += word;
-    used += word.size();
-  }
-  return lines + "\n";
-}
-
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   if (mode == CLI::AppFormatMode::Sub) return make_expanded(app);
   return make_description(app) + make_usage(app, name) + make_positionals(app) + flags_of(*app) +
@@ -144,7 +125,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
 }
 
 std::string HelpFormatter::make_description(const CLI::App* app) const {
-  return wrapped(app->get_description(), 0, 0);
+  return wrapped(app->get_description(), 0);
 }
 
 std::string HelpFormatter::flags_of(const CLI::App& app) const {

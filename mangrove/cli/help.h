@@ -11,10 +11,6 @@
 
 namespace mangrove::cli {
 
-/// The text broken between words into lines of at most 80 columns, with a line break at its end. Lines after the first
-/// begin with `indent` blanks; the first begins behind `used` columns, which are there already.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t used);
-
 /// Pages of --help for a terminal of 80 columns: texts are wrapped beside a column of flags, the group "Output" is
 /// last. Of some groups only the names of their flags are listed.
 class HelpFormatter : public CLI::Formatter {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/format.h"
+#include "mangrove/cli/reports/wrapped_text.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/statistics.h"
@@ -83,11 +84,11 @@ std::string known_data_table(const json& known) {
   table += "your own files, for --data:\n";
   for (const json& kind : known["kinds"])
     table += fmt::format("  {}\n      {}\n", text(kind, "usage"), text(kind, "summary"));
-  table +=
+  table += wrapped(
       "options of all of them: ,validation=0.1 and ,test=0.2 carve these splits from the training samples (a share, or "
-      "a\n"
-      "number of samples), ,split-seed=1 chooses them, ,balance=yes repeats training samples of small classes,\n"
-      ",balance=N makes N of each class, ,labels=coarse takes the classes above the data's own\n";
+      "a number of samples), ,split-seed=1 chooses them, ,balance=yes repeats training samples of small classes, "
+      ",balance=N makes N of each class, ,labels=coarse takes the classes above the data's own",
+      0);
   table += "transformations, for --augment, separated by commas:\n";
   for (const json& row : known["transformations"])
     table += fmt::format("  {:<40} {}\n", text(row, "usage"), text(row, "summary"));

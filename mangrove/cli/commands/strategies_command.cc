@@ -3,7 +3,7 @@
 #include <string>
 
 #include "mangrove/cli/command.h"
-#include "mangrove/cli/help.h"
+#include "mangrove/cli/reports/wrapped_text.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/train/strategy.h"
 
@@ -40,9 +40,9 @@ std::string strategy_text(const json& rows) {
     std::string name = "  " + row["name"].get<std::string>();
     name.resize(kStrategyColumns, ' ');
     const std::string blanks(kStrategyColumns, ' ');
-    text += name + wrapped(row["summary"].get<std::string>(), kStrategyColumns, kStrategyColumns);
-    text += blanks + wrapped("lost node: " + row["on_loss"].get<std::string>(), kStrategyColumns, kStrategyColumns);
-    text += blanks + wrapped("traits: " + traits, kStrategyColumns, kStrategyColumns);
+    text += name + wrapped(row["summary"].get<std::string>(), kStrategyColumns);
+    text += blanks + wrapped("lost node: " + row["on_loss"].get<std::string>(), kStrategyColumns);
+    text += blanks + wrapped("traits: " + traits, kStrategyColumns);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "mangrove/cli/reports/event_text.h"
 #include "mangrove/cli/reports/exits_report.h"
 #include "mangrove/cli/reports/run_results.h"
+#include "mangrove/cli/reports/wrapped_text.h"
 
 namespace mangrove::cli {
 namespace {
@@ -85,21 +86,40 @@ std::string head_row(const train::TrainResult& head) {
                          format_things(head.epochs, "epoch"), format_seconds(head.train_seconds)));
 }
 
-/// Of pipelined training.
+/// The first and the last of many.
+std::string operators_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kFew = 4;
+  if (names.size() <= kFew) return fmt::format("{}", fmt::join(names, " "));
+  return fmt::format("{} .. {} ({})", names.front(), names.back(), names.size());
+}
+
+/// Of columns whose heading says "(predicted)".
+std::string beside(const std::string& measured, const std::string& predicted) {
+  return fmt::format("{} ({})", measured, predicted);
+}
+
+/// The row of a table with the operators of a stage in its last column.
+std::string row_with_operators(const std::string& start, const std::vector<std::string>& operators) {
+  return start + wrapped(operators_text(operators), start.size());
+}
+
+/// Of pipelined training: times in a first table, sizes in a second, so that both fit into 80 columns.
 std::string trained_stage_rows(const std::vector<train::TrainedStage>& stages) {
-  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", "stage",
-                                 "node", "forward", "backward", "busy", "predicted", "idle", "predicted", "in flight",
-                                 "parameters", "operators");
+  std::string times = fmt::format("  {:<5} {:<12} {:>9} {:>9} {:>18} {:>19}\n", "stage", "node", "forward", "backward",
+                                  "busy (predicted)", "idle (predicted)");
+  std::string sizes =
+      fmt::format("  {:<5} {:<12} {:>9} {:>12}  {}\n", "stage", "node", "in flight", "parameters", "operators");
   for (const train::TrainedStage& s : stages) {
-    const std::string range =
-        s.operators.empty() ? "" : s.operators.front() + (s.operators.size() > 1 ? " ... " + s.operators.back() : "");
-    text += fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", s.stage + 1, s.node,
-                        format_seconds(s.forward), format_seconds(s.backward), format_seconds(s.busy),
-                        s.predicted_busy ? format_seconds(*s.predicted_busy) : "", format_percent(s.idle),
-                        format_percent(s.predicted_idle), s.in_flight,
-                        format_count(static_cast<std::int64_t>(s.parameters)), range);
+    const std::string busy = format_seconds(s.busy);
+    times += fmt::format("  {:<5} {:<12} {:>9} {:>9} {:>18} {:>19}\n", s.stage + 1, s.node, format_seconds(s.forward),
+                         format_seconds(s.backward),
+                         s.predicted_busy ? beside(busy, format_seconds(*s.predicted_busy)) : busy,
+                         beside(format_percent(s.idle), format_percent(s.predicted_idle)));
+    sizes += row_with_operators(fmt::format("  {:<5} {:<12} {:>9} {:>12}  ", s.stage + 1, s.node, s.in_flight,
+                                            format_count(static_cast<std::int64_t>(s.parameters))),
+                                s.operators);
   }
-  return text;
+  return times + sizes;
 }
 
 /// "4 workers x 64 samples, 1 epoch"
@@ -145,29 +165,23 @@ std::string train_table(const train::TrainResult& r, const RunFacts& facts,
   return r.confusion ? text + confusion_text(r.classes, *r.confusion) : text;
 }
 
-/// The first and the last of many.
-std::string operators_text(const std::vector<std::string>& names) {
-  constexpr std::size_t kFew = 4;
-  if (names.size() <= kFew) return fmt::format("{}", fmt::join(names, " "));
-  return fmt::format("{} .. {} ({})", names.front(), names.back(), names.size());
-}
-
-/// Busy: for a micro-batch; memory: of the node's process; in brackets what was predicted.
+/// Of a pipeline, in two tables as well. Busy: the time for a micro-batch; memory: that of the node's process.
 std::string stage_rows(const std::vector<infer::StageReport>& stages) {
-  std::string text = fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>18} {:>15} {:>12}  {}\n", "stage", "node", "busy",
-                                 "utilisation", "memory", "queue mean/max", "per image", "operators");
+  std::string times = fmt::format("  {:<5} {:<12} {:>18} {:>23} {:>16}\n", "stage", "node", "busy (predicted)",
+                                  "utilisation (predicted)", "queue mean / max");
+  std::string sizes = fmt::format("  {:<5} {:<12} {:>19} {:>14}  {}\n", "stage", "node", "memory (predicted)",
+                                  "sent per image", "operators");
   for (const infer::StageReport& s : stages) {
-    const auto beside = [](const std::string& measured, const std::string& predicted) {
-      return fmt::format("{} ({})", measured, predicted);
-    };
-    text += fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>18} {:>15} {:>12}  {}\n", s.stage + 1, s.node,
-                        beside(format_seconds(s.busy), format_seconds(s.predicted_busy)),
-                        beside(format_percent(s.utilisation), format_percent(s.predicted_utilisation)),
-                        beside(format_bytes(s.resident), format_bytes(s.predicted_resident)),
-                        fmt::format("{:.1f} / {}", s.queue_mean, s.queue_max), format_bytes(s.bytes_per_image),
-                        operators_text(s.operators));
+    times += fmt::format("  {:<5} {:<12} {:>18} {:>23} {:>16}\n", s.stage + 1, s.node,
+                         beside(format_seconds(s.busy), format_seconds(s.predicted_busy)),
+                         beside(format_percent(s.utilisation), format_percent(s.predicted_utilisation)),
+                         fmt::format("{:.1f} / {}", s.queue_mean, s.queue_max));
+    sizes += row_with_operators(fmt::format("  {:<5} {:<12} {:>19} {:>14}  ", s.stage + 1, s.node,
+                                            beside(format_bytes(s.resident), format_bytes(s.predicted_resident)),
+                                            format_bytes(s.bytes_per_image)),
+                                s.operators);
   }
-  return text;
+  return times + sizes;
 }
 
 /// The devices that have no stage.
@@ -240,13 +254,14 @@ std::string team_rows(const infer::TileTeamReport& team, std::size_t number) {
   std::string text = row(fmt::format("team {}", number),
                          fmt::format("{} has the samples; {:.2f} times the network's work, {} sent for a micro-batch",
                                      team.source, team.work, format_bytes(team.sent_bytes)));
-  text += fmt::format("  {:<6} {:<10} {:>20}  {:<34} {}\n", "block", "node", "busy", "tile", "operators");
+  text += fmt::format("    {:<12} {:>18}  {}\n", "node", "busy (predicted)", "tile");
   for (std::size_t b = 0; b < team.blocks.size(); ++b) {
     const infer::TileBlockReport& block = team.blocks[b];
+    text += fmt::format("  block {}: {} .. {} ({})\n", b + 1, block.first, block.last, block.operators);
     for (const infer::TileBlockReport::Tile& tile : block.tiles)
-      text += fmt::format("  {:<6} {:<10} {:>20}  {:<34} {} .. {} ({})\n", b + 1, tile.node,
-                          fmt::format("{} ({})", format_seconds(tile.busy), format_seconds(tile.predicted_busy)),
-                          region_text(tile.region), block.first, block.last, block.operators);
+      text +=
+          fmt::format("    {:<12} {:>18}  {}\n", tile.node,
+                      beside(format_seconds(tile.busy), format_seconds(tile.predicted_busy)), region_text(tile.region));
   }
   return text;
 }
@@ -310,13 +325,13 @@ std::string tier_rows(const infer::TiersResult& r) {
                                                 format_things(r.given_again, "task"), format_count(r.stolen),
                                                 format_count(r.copied), format_count(r.repeated)));
   text += lost_row(r.lost, r.duplicated);
-  text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", "tier", "labels", "tasks", "images",
-                      "accuracy", "coarse", "latency p50 / p95 / p99");
+  text += fmt::format("  {:<5} {:<7} {:>6} {:>8} {:>9} {:>9} {:>28}\n", "tier", "labels", "tasks", "images", "accuracy",
+                      "coarse", "latency p50 / p95 / p99");
   for (const infer::TiersResult::Tier& t : r.tiers) {
     const auto share = [&](const std::optional<double>& value) {
       return t.tasks > 0 && value ? format_percent(*value) : "-";
     };
-    text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", t.tier, t.labels, format_count(t.tasks),
+    text += fmt::format("  {:<5} {:<7} {:>6} {:>8} {:>9} {:>9} {:>28}\n", t.tier, t.labels, format_count(t.tasks),
                         format_count(t.images), share(t.accuracy), share(t.coarse_accuracy),
                         t.tasks > 0 ? latency_text(t.latency) : "-");
   }

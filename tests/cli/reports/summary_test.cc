@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli/reports/whole_json.h"
 
 #include "mangrove/cluster/node_event.h"
+#include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/tiers/report.h"
+#include "mangrove/infer/tiles/report.h"
 #include "mangrove/train/result.h"
 
 namespace mangrove::cli {
@@ -82,6 +85,66 @@ TEST(Summary, HasNumbersForPeople) {
   EXPECT_NE(tiers.find("31,240 images/s"), std::string::npos) << tiers;
   EXPECT_EQ(tiers.find("0 us"), std::string::npos) << tiers;
   EXPECT_EQ(tiers.find("0 s /"), std::string::npos) << "no task, no latency\n" << tiers;
+}
+
+void expect_eighty_columns(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+const json kOperators = {"stage1.block1.conv1", "stage1.block1.norm1", "stage1.block1.relu1", "stage1.block1.conv2",
+                         "stage1.block1.relu2"};
+const char* const kBoard = "greenhouse-4";  // as long a name as has room
+
+TEST(Summary, TablesOfStagesFitIntoEightyColumns) {
+  const json stage = {{"stage", 11},
+                      {"node", kBoard},
+                      {"forward_s", 0.123},
+                      {"backward_s", 0.234},
+                      {"busy_s", 0.345},
+                      {"predicted_busy_s", 0.456},
+                      {"idle", 1},
+                      {"predicted_idle", 1},
+                      {"operators", kOperators},
+                      {"parameters", 138'357'544},
+                      {"in_flight", 16}};
+  const std::string text = summary_table(trained({{"stages", json::array({whole<train::TrainedStage>(stage)})}}));
+  expect_eighty_columns(text);
+  for (const char* part : {"busy (predicted)", "345 ms (456 ms)", "idle (predicted)", "100.00 % (100.00 %)",
+                           "138,357,544  stage1.block1.conv1 ..\n", " stage1.block1.relu2 (5)\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+
+  const json running = {{"stage", 11},
+                        {"node", kBoard},
+                        {"operators", kOperators},
+                        {"busy_s", 0.345},
+                        {"predicted_busy_s", 0.456},
+                        {"utilisation", 1},
+                        {"predicted_utilisation", 1},
+                        {"queue_mean", 10.5},
+                        {"queue_max", 64},
+                        {"rss_bytes", 123'000'000},
+                        {"predicted_rss_bytes", 234'000'000},
+                        {"bytes_per_image", 4600}};
+  const json stages = json::array({whole<infer::StageReport>(running)});
+  const std::string pipeline = summary_table({{"infer", whole<infer::PipelineResult>({{"stages", stages}})}});
+  expect_eighty_columns(pipeline);
+  for (const char* part : {"utilisation (predicted)", "10.5 / 64\n", "memory (predicted)", "123 MB (234 MB)"})
+    EXPECT_NE(pipeline.find(part), std::string::npos) << part << "\n" << pipeline;
+}
+
+TEST(Summary, TableOfTilesFitsIntoEightyColumns) {
+  const json tile = {{"node", kBoard}, {"region", {112, 112, 224, 224}}, {"busy_s", 0.345}, {"predicted_busy_s", 0.3}};
+  const json block =
+      whole<infer::TileBlockReport>({{"first", "conv1"},
+                                     {"last", "stage2.block1.relu"},
+                                     {"operators", 19},
+                                     {"tiles", json::array({whole<infer::TileBlockReport::Tile>(tile)})}});
+  const json team = whole<infer::TileTeamReport>({{"source", kBoard}, {"blocks", json::array({block})}});
+  const std::string text = summary_table({{"infer", whole<infer::TilesResult>({{"teams", json::array({team})}})}});
+  for (const char* part : {"  block 1: conv1 .. stage2.block1.relu (19)\n", "busy (predicted)  tile\n",
+                           "345 ms (300 ms)  rows 112-223, columns 112-223\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
 }  // namespace
