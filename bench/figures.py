@@ -62,6 +62,11 @@ def in_turn(commands, rounds):
     return results
 
 
+def things(count, one):
+    """1 epoch, 20 epochs."""
+    return f"{count:,} {one}" + ("" if count == 1 else "s")
+
+
 def column(results, key):
     return [result[key] for result in results]
 

@@ -23,7 +23,7 @@ def lenet(program, options):
     epochs = 1 if options.quick else 5
     result = train(program, options, ["--model", "lenet", "--data", "mnist", "--epochs", epochs,
                                                "--validation", "0"])
-    return figures.figure(f"LeNet on MNIST, {epochs} epoch(s): test accuracy", [100 * result["accuracy"]], "%",
+    return figures.figure(f"LeNet on MNIST, {figures.things(epochs, 'epoch')}: test accuracy", [100 * result["accuracy"]], "%",
                           target=None if options.quick else 99.0)
 
 
@@ -35,7 +35,7 @@ def resnet20(program, options):
         arguments += ["--limit", "2000"]
     result = train(program, options, arguments)
     samples = ", 2,000 samples" if options.quick else ""
-    return figures.figure(f"ResNet-20 on {options.cifar10}, {options.epochs} epoch(s){samples}: test accuracy",
+    return figures.figure(f"ResNet-20 on {options.cifar10}, {figures.things(options.epochs, 'epoch')}{samples}: test accuracy",
                           [100 * result["accuracy"]], "%")
 
 
