@@ -5,8 +5,9 @@
 
 namespace mangrove::train {
 
-/// The strategies whose rows have a PipelineSchedule. Rank 0 leads (see lead_pipeline(), which explains the algorithm),
-/// and the other ranks train stages of the network (see run_stage_worker()).
+/// The strategies whose rows have a PipelineSchedule. Rank 0 leads (see lead_pipeline(), which explains what travels to
+/// and from it), and the other ranks train stages of the network (see run_stage_worker()). schedule.h explains what the
+/// stages do when, and why their updates are right.
 Status run_pipeline(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

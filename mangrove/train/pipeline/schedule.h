@@ -8,6 +8,29 @@
 
 namespace mangrove::train {
 
+// What the stages of a training pipeline do, and when.
+//
+//   what travels  A forward pass of a micro-batch begins when the values of the stage before have come; in the first
+//                 stage, when the samples are read. It ends with sending values to the stage behind. The last stage
+//                 computes the loss. A backward pass begins when the gradients of the stage behind have come, and ends
+//                 with sending gradients to the stage before. An update needs no message, except for the sum among the
+//                 replicas of a stage.
+//   bytes         A schedule changes when messages are sent, not which. For each micro-batch and cut, the values that
+//                 cross the cut travel once as f32, and gradients of the same size come back.
+//   why it ends   Every stage has the same micro-batches in the same order, forward and backward. A stage therefore
+//                 never waits for a message that its neighbour sends only after hearing of a later micro-batch.
+//   idle time     With S equal stages and M micro-batches in a mini-batch, an update of gpipe and of one_f_one_b takes
+//                 M + S - 1 turns of a forward and a backward pass, and each stage works in M of them. It is idle for
+//                 (S - 1) / (M + S - 1) of the time. pipedream has no pause between mini-batches, and pays with late
+//                 updates.
+//   why right     With gpipe and one_f_one_b, all micro-batches of a mini-batch use the same parameters, since the
+//                 update comes after the last backward pass. The sum of their gradients is that of the whole
+//                 mini-batch. With pipedream, a backward pass uses the parameters of its forward pass, which the stage
+//                 has kept.
+//
+// Each schedule below names its papers. lead_pipeline() says what rank 0 sends and gets, and what happens when a worker
+// is lost.
+
 /// One step of a stage. Micro-batches are counted through all mini-batches, from 0.
 struct Action {
   enum class Kind {
