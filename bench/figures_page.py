@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/figures.md from bench/results/*.json:  bench/figures_page.py [--check]
 
---check writes nothing: exit status 1 where the page is out of date, a figure has no title, or a result names a commit that is not in
-the history.
+--check writes nothing: exit status 1 where the page is out of date, a figure has no title, or a result names a commit
+that is not in the history.
 """
 import json
 import re
@@ -29,11 +29,15 @@ def number(value):
 
 
 def why_not_counted(f, values):
-    """Of a speed-up in training whose run is less accurate than that of one board, the reason; else "". values: of all figures, by name."""
+    """Of a speed-up in training whose run is less accurate than that of one board, the reason; else "".
+
+    values: of all figures, by name.
+    """
     run = re.fullmatch(r"((.+)_on_\d+\w*)_speedup", f["name"])
     if not run:
         return ""
-    alone = next((value for name, value in values.items() if re.fullmatch(rf"{re.escape(run[2])}_on_1(_[a-z]+)?_accuracy", name)), None)
+    name_of_one = re.compile(rf"{re.escape(run[2])}_on_1(_[a-z]+)?_accuracy")
+    alone = next((value for name, value in values.items() if name_of_one.fullmatch(name)), None)
     accuracy = values.get(f"{run[1]}_accuracy")
     if alone is None or accuracy is None:
         return "the accuracy of the run or of one board was not measured"
@@ -80,7 +84,8 @@ def main():
     wrong = [f"bench/results/{name}.json: commit {result['commit']} is not in the history"
              for name, result in results.items() if in_git and not is_in_history(result["commit"])]
     wrong += [f"bench/results/{name}.json: {f['name']} has no title for people: add one to bench/figure_titles.py"
-              for name, result in results.items() for f in result["figures"] if "_" in re.sub("`[^`]*`", "", title(f["name"]))]
+              for name, result in results.items() for f in result["figures"]
+              if "_" in re.sub("`[^`]*`", "", title(f["name"]))]
     if PAGE.read_text() != text:
         wrong.append("docs/figures.md is out of date: write it with bench/figures_page.py")
     print("\n".join(wrong), end="\n" if wrong else "")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that every page of a capability has the order that docs/README.md promises:  check_pages.py
 
-The pages are those that the first table of docs/README.md links to. Each of them says what the capability is for, and then has the
-sections of SECTIONS in this order, each once; sections of its own may stand between them. "Try it" has a command and, unless all of
-its commands are marked as not run, what they print. "How it works" has a picture: drawn in text, an image, or both.
+The pages are those that the first table of docs/README.md links to. Each of them says what the capability is for, and
+then has the sections of SECTIONS in this order, each once; sections of its own may stand between them. "Try it" has a
+command and, unless all of its commands are marked as not run, what they print. "How it works" has a picture: drawn in
+text, an image, or both.
 """
 import pathlib
 import re
@@ -26,7 +27,8 @@ def capability_pages():
 
 def sections_of(text):
     """[(heading, body)] of the second level; the first heading is "" for what stands before them."""
-    outside = re.sub(r"^ *```.*?^ *```", lambda block: re.sub("^#", " ", block[0], flags=re.MULTILINE), text, flags=re.MULTILINE | re.DOTALL)
+    outside = re.sub(r"^ *```.*?^ *```", lambda block: re.sub("^#", " ", block[0], flags=re.MULTILINE), text,
+                     flags=re.MULTILINE | re.DOTALL)
     parts = re.split(r"^## (.+)$", outside, flags=re.MULTILINE)
     return list(zip(["", *parts[1::2]], parts[::2]))
 
@@ -41,7 +43,8 @@ def problems_of(text):
     sections = sections_of(text)
     headings = [heading for heading, _ in sections if heading in SECTIONS]
     if headings != list(SECTIONS):
-        return [f"has the sections {', '.join(headings) or 'none'} of those that each page has; expected {', '.join(SECTIONS)}, in this order"]
+        return [f"has the sections {', '.join(headings) or 'none'} of those that each page has; "
+                f"expected {', '.join(SECTIONS)}, in this order"]
     bodies = dict(sections)
     problems = []
     purpose = re.sub(r"```.*?```", "", bodies[""], flags=re.DOTALL).partition("\n")[2]  # without the title
