@@ -22,9 +22,9 @@ Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph,
         return make_error(Code::unimplemented, "value '" + name + "' of type " + dtype_name(info.dtype) +
                                                    " cannot travel between stages; only f32 can");
       }
-      if (!info.shape.allows_batch_first()) {
+      if (info.shape.is_symbolic() && info.shape.batch_axis() != 0u) {
         return make_error(Code::unimplemented, "value '" + name + "' of shape " + to_string(info.shape) +
-                                                   " cannot travel between stages; its batch must be dimension 0");
+                                                   " cannot travel between stages; its dimension 0 must be the batch");
       }
       found.push_back({name, info, is_here(name)});
     }

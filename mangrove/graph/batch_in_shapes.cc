@@ -13,12 +13,12 @@ Tensor batch_shape(const Ints& values) {
   return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
 }
 
-// The size that -1 stands for beside the batch: what the input's other dimensions hold divided by the target's.
-std::optional<std::int64_t> size_beside_batch(const Ints& target, std::size_t batch, const Shape& input) {
+// The size that -1 stands for beside `batches` times the batch: what the input holds divided by the rest of the target.
+std::optional<std::int64_t> size_beside_batch(const Ints& target, std::size_t batch, std::int64_t batches,
+                                              const Shape& input) {
   if (!input.is_symbolic()) return std::nullopt;
-  const std::size_t from = *input.batch_axis();
-  const std::int64_t elements = input.elements(0, from) * input.elements(from + 1, input.rank());
-  std::int64_t known = 1;
+  const std::int64_t elements = input.with_batch(1).elements();
+  std::int64_t known = batches;
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (i == batch || target[i] == -1) continue;
     const std::int64_t size = target[i] == 0 && i < input.rank() ? input[i] : target[i];
@@ -34,13 +34,14 @@ std::optional<Tensor> reshape_target(const ShapeValue& value, const Shape& input
   Ints target;
   std::optional<std::size_t> batch;
   for (std::size_t i = 0; i < value.elements.size(); ++i) {
-    if (value.elements[i].is_batch && batch) return std::nullopt;
-    if (value.elements[i].is_batch) batch = i;
-    target.push_back(value.elements[i].is_batch ? 0 : value.elements[i].integer);
+    if (value.elements[i].is_batch() && batch) return std::nullopt;
+    if (value.elements[i].is_batch()) batch = i;
+    target.push_back(value.elements[i].is_batch() ? 0 : value.elements[i].integer);
   }
-  if (*batch < input.rank() && input[*batch] == kBatch) return batch_shape(target);
+  const std::int64_t batches = value.elements[*batch].batches;
+  if (*batch < input.rank() && input[*batch] == -batches) return batch_shape(target);
   if (const auto open = std::find(target.begin(), target.end(), -1); open != target.end()) {
-    const std::optional<std::int64_t> size = size_beside_batch(target, *batch, input);
+    const std::optional<std::int64_t> size = size_beside_batch(target, *batch, batches, input);
     if (!size) return std::nullopt;
     *open = *size;
   }
@@ -56,11 +57,13 @@ std::optional<Tensor> slice_ends(const ShapeValue& value, const OperatorInputs& 
   Ints ends;
   for (std::size_t i = 0; i < value.elements.size(); ++i) {
     ends.push_back(value.elements[i].integer);
-    if (!value.elements[i].is_batch) continue;
+    if (!value.elements[i].is_batch()) continue;
     std::int64_t axis = static_cast<std::int64_t>(i);
     if (axes != nullptr) axis = shape_value_of(*axes).elements[i].integer;
     if (axis < 0) axis += static_cast<std::int64_t>(input.rank());
-    if (!input.is_symbolic() || axis != static_cast<std::int64_t>(*input.batch_axis())) return std::nullopt;
+    const std::optional<std::size_t> symbolic = input.symbolic_axis();
+    if (!symbolic || axis != static_cast<std::int64_t>(*symbolic)) return std::nullopt;
+    if (value.elements[i].batches < input.batches()) return std::nullopt;
     ends.back() = std::numeric_limits<std::int64_t>::max();
   }
   return batch_shape(ends);

@@ -7,7 +7,7 @@ Result<BatchNormGeometry> batch_norm_geometry(const Node& node, const Shape& inp
     return make_error(Code::invalid_argument, "input has shape " + to_string(input) + ", expected [N, C, ...]");
   }
   for (std::size_t i = 1; i < input.rank(); ++i) {
-    if (input[i] != kBatch) continue;
+    if (input[i] >= 0) continue;
     return make_error(Code::unimplemented,
                       "input has shape " + to_string(input) + ", expected the batch to be dimension 0");
   }

@@ -10,7 +10,7 @@ namespace mangrove {
 /// A BatchNormalization node resolved against its input [N, C, ...]: statistics are taken per channel over the batch
 /// and all dimensions after the channels.
 struct BatchNormGeometry {
-  std::int64_t batch = 1;  // kBatch where it is symbolic
+  std::int64_t batch = 1;  // negative where it is symbolic
   std::int64_t channels = 1;
   std::int64_t plane = 1;  // elements of one channel of one sample
   float epsilon = 1e-5f;   // added to the variance

@@ -16,7 +16,7 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     }
     dims[i] = from_a == 1 ? from_b : from_a;
   }
-  if (std::count(dims.begin(), dims.end(), kBatch) > 1) {
+  if (std::count_if(dims.begin(), dims.end(), [](std::int64_t dim) { return dim < 0; }) > 1) {
     return make_error(Code::invalid_argument, "broadcasting " + to_string(a) + " and " + to_string(b) +
                                                   " would have the batch in two dimensions");
   }

@@ -63,8 +63,9 @@ Result<Shape> constant_shape(const Tensor* constant, const std::string& what) {
   const auto sizes = constant->as<std::int64_t>();
   Shape shape(std::vector<std::int64_t>(sizes.begin(), sizes.end()));
   for (const std::int64_t size : sizes) {
-    if (size >= 0 || size == kBatch) continue;
-    return make_error(Code::invalid_argument, what + " is " + to_string(shape) + ", expected no size below -1");
+    if (size >= -kMostBatches) continue;
+    return make_error(Code::invalid_argument,
+                      what + " is " + to_string(shape) + ", expected sizes, or -k for k times the batch");
   }
   return shape;
 }

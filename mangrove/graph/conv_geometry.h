@@ -8,7 +8,7 @@ namespace mangrove {
 /// Output [N, M, H', W'] from input [N, C, H, W] and weights [M, C / group, kernel height, kernel width]; without H in
 /// one dimension.
 struct ConvGeometry {
-  std::int64_t batch = 1;  // kBatch where it is symbolic
+  std::int64_t batch = 1;  // negative where it is symbolic
   std::int64_t input_channels = 1;
   std::int64_t output_channels = 1;
   std::int64_t group = 1;  // input and output channels are split into this many independent convolutions

@@ -38,6 +38,10 @@ std::vector<std::string> values_at_cut(const Graph& graph, std::size_t position)
   return values;
 }
 
+bool can_travel(const ValueInfo& info) {
+  return info.dtype == DType::f32 && (!info.shape.is_symbolic() || info.shape.batch_axis() == 0u);
+}
+
 std::int64_t elements_of(const ValueInfo& info, std::int64_t count) {
   return info.shape.is_symbolic() ? info.shape.with_batch(count).elements() : info.shape.elements();
 }

@@ -18,6 +18,10 @@ Result<Graph> in_order(const Graph& graph, std::span<const std::uint32_t> order)
 /// or by operators, and used after it or by whoever wants the graph's outputs. In a fixed order; one value in a chain.
 std::vector<std::string> values_at_cut(const Graph& graph, std::size_t position);
 
+/// Whether a value can travel from one device to another, for some samples of a batch: f32, and dimension 0 is the
+/// batch, so that the samples' parts lie one after the other, or there is none.
+bool can_travel(const ValueInfo& info);
+
 /// f32 elements of a value when `count` samples travel: its rows for these samples, or all of a value without a batch.
 std::int64_t elements_of(const ValueInfo& info, std::int64_t count);
 

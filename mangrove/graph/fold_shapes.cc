@@ -170,8 +170,24 @@ class ShapeFolder {
            "depends on " + (reason == depends_on_.end() ? "the batch" : reason->second);
   }
 
+  // A file's own sizes below -1 would be taken for several times the batch.
+  Status check_sizes(const Node& node, std::size_t i) {
+    const bool is_shape =
+        (node.op == "Expand" && i == 1) || (node.op == "ConstantOfShape" && i == 0) || (node.op == "Resize" && i == 3);
+    const ShapeValue* value = is_shape && !node.inputs[i].empty() ? known(node.inputs[i]) : nullptr;
+    if (value == nullptr || value->dtype != DType::i64) return {};
+    for (const ShapeValue::Element& element : value->elements) {
+      if (element.is_batch() || element.integer >= kBatch) continue;
+      return make_error(Code::unimplemented, describe(node) + ": size " + std::to_string(element.integer) +
+                                                 " in input " + std::to_string(i) + " ('" + node.inputs[i] +
+                                                 "'), expected -1 at least");
+    }
+    return {};
+  }
+
   // Input i as the node can use it, if it is a value that was folded.
   Status provide(Node& node, std::size_t i) {
+    MG_RETURN_IF_ERROR(check_sizes(node, i));
     const auto found = known_.find(node.inputs[i]);
     if (found == known_.end() || parts_.initializers.contains(node.inputs[i])) return {};
     const ShapeValue& value = found->second;

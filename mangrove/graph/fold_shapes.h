@@ -24,9 +24,9 @@ struct FoldOptions {
 /// So x.view(x.size(0), -1), F.interpolate or the zero states of an LSTM become nodes with constant shapes.
 /// Initializers that only such computations used disappear too.
 ///
-/// Where the batch itself is part of a known value, a Reshape gets 0 or -1 in its place, an Expand, a ConstantOfShape
-/// and the sizes of a Resize kBatch (-1), the end of a Slice along the batch the largest integer; a zero state of an
-/// LSTM, GRU or RNN, whatever the batch, is left out.
+/// Where k times the batch is part of a known value, a Reshape gets 0 or -1 in its place, an Expand, a ConstantOfShape
+/// and the sizes of a Resize -k, the end of a Slice along the batch the largest integer; a zero state of an LSTM, GRU
+/// or RNN, whatever the batch, is left out.
 ///
 /// parts: of opset 17, once rewritten; the result's nodes are in topological order
 /// errors: unimplemented: an operator that is not in the table; an input that must be constant but is not (the message

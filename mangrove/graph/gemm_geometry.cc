@@ -11,7 +11,7 @@ Result<GemmGeometry> gemm_geometry(const Node& node, const Shape& a, const Shape
   geometry.alpha = node.float_or("alpha", 1);
   geometry.beta = node.float_or("beta", 1);
   const std::size_t inner_a = geometry.transpose_a ? 0 : 1;
-  if (b.is_symbolic() || a.batch_axis() == inner_a) {
+  if (b.is_symbolic() || a.symbolic_axis() == inner_a) {
     return make_error(Code::unimplemented, "the batch must be the rows of the result, found " + both);
   }
   const std::size_t inner_b = geometry.transpose_b ? 1 : 0;

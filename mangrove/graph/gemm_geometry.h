@@ -9,7 +9,7 @@ namespace mangrove {
 
 /// A Gemm or MatMul node resolved against its shapes: Y[m, n] = alpha * op(A)[m, k] * op(B)[k, n] + beta * C.
 struct GemmGeometry {
-  std::int64_t m = 1;  // kBatch where it is symbolic
+  std::int64_t m = 1;  // negative where it is symbolic
   std::int64_t n = 1;
   std::int64_t k = 1;
   bool transpose_a = false;  // A is stored [k, m]

@@ -10,6 +10,7 @@
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
 #include "mangrove/graph/operator.h"
+#include "mangrove/graph/sample_order.h"
 #include "mangrove/graph/topological_sort.h"
 
 namespace mangrove {
@@ -56,7 +57,11 @@ Result<Graph> Graph::create(GraphParts parts) {
   MG_TRY(graph.values_, given_values(parts));
   MG_RETURN_IF_ERROR(check_names(parts, graph.values_));
   MG_TRY(parts.nodes, topological_sort(std::move(parts.nodes)));
-  for (const Node& node : parts.nodes) MG_RETURN_IF_ERROR(infer_node(node, parts.initializers, graph.values_));
+  SampleOrder order;
+  for (const Node& node : parts.nodes) {
+    MG_RETURN_IF_ERROR(infer_node(node, parts.initializers, graph.values_));
+    MG_RETURN_IF_ERROR(order.note(node, graph.values_));
+  }
   MG_RETURN_IF_ERROR(check_outputs(parts, graph.values_));
   graph.parts_ = std::move(parts);
   return graph;

@@ -10,7 +10,7 @@
 
 namespace mangrove {
 
-/// Type and shape of a value. One dimension may be kBatch.
+/// Type and shape of a value. One dimension may be the batch (kBatch) or a multiple of it.
 struct ValueInfo {
   DType dtype = DType::f32;
   Shape shape;

@@ -22,7 +22,7 @@ Result<MatMulGeometry> matmul_geometry(const Shape& a, const Shape& b) {
   geometry.k = a[a.rank() - 1];
   const std::int64_t inner_b = is_column ? b[0] : b[b.rank() - 2];
   if (geometry.k != inner_b) return make_error(Code::invalid_argument, "inner dimensions differ: " + both);
-  if (geometry.k == kBatch) return make_error(Code::unimplemented, "the batch would be summed over: " + both);
+  if (geometry.k < 0) return make_error(Code::unimplemented, "the batch would be summed over: " + both);
   geometry.m = is_row ? 1 : a[a.rank() - 2];
   geometry.n = is_column ? 1 : b[b.rank() - 1];
   geometry.stack_a = without_last(a, 2);

@@ -11,8 +11,8 @@ namespace mangrove {
 /// A MatMul resolved against its shapes, as numpy multiplies: matrices [m, k] and [k, n] in stacks that broadcast; an
 /// input of rank 1 is a row (A) or a column (B), which the result then has not.
 struct MatMulGeometry {
-  std::int64_t m = 1, k = 1, n = 1;  // one of m and n may be kBatch
-  Shape stack_a, stack_b, stack;     // of matrices: A's, B's, the result's; one dimension may be kBatch
+  std::int64_t m = 1, k = 1, n = 1;  // one of m and n may be symbolic
+  Shape stack_a, stack_b, stack;     // of matrices: A's, B's, the result's; one dimension may be symbolic
   Shape output;
 };
 

@@ -68,7 +68,7 @@ Result<std::vector<std::size_t>> permutation_of(const Node& node, const Shape& d
 Result<std::vector<std::int64_t>> split_sizes(const Node& node, const Shape& data, std::size_t axis,
                                               Constants constants) {
   const auto parts = static_cast<std::int64_t>(node.outputs.size());
-  if (data[axis] == kBatch) return cuts_batch(data);
+  if (data[axis] < 0) return cuts_batch(data);
   if (!has_input(node, 1)) {
     if (data[axis] % parts != 0) {
       return make_error(Code::invalid_argument, "input " + to_string(data) + " does not split into " +
@@ -144,7 +144,7 @@ Result<std::vector<AxisSlice>> slice_geometry(const Node& node, const Shape& dat
       return make_error(Code::invalid_argument, "axis " + std::to_string(axis) + " of input " + to_string(data) +
                                                     " is sliced twice, or with step 0");
     }
-    if (data[axis] != kBatch) {
+    if (data[axis] >= 0) {
       slices[axis] = slice_axis(data[axis], given.starts[i], given.ends[i], given.steps[i]);
     } else if (given.starts[i] != 0 || given.ends[i] < kToTheEnd || given.steps[i] != 1) {
       return cuts_batch(data);
@@ -217,7 +217,7 @@ Result<PadGeometry> pad_geometry(const Node& node, const Shape& data, Constants 
   for (std::size_t i = 0; i < data.rank(); ++i) {
     const std::int64_t before = geometry.before[i], after = geometry.after[i];
     if (before == 0 && after == 0) continue;
-    if (data[i] == kBatch) return cuts_batch(data);
+    if (data[i] < 0) return cuts_batch(data);
     geometry.output[i] = padded(data[i], before, after, geometry.mode);
     if (geometry.output[i] < 0) {
       return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of input " + to_string(data) +

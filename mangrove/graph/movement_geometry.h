@@ -34,7 +34,7 @@ Result<std::vector<std::int64_t>> split_sizes(const Node& node, const Shape& dat
 struct AxisSlice {
   std::int64_t start = 0;
   std::int64_t step = 1;
-  std::int64_t count = 0;  // kBatch for the symbolic batch
+  std::int64_t count = 0;  // negative for the symbolic batch
 };
 /// For every dimension of the data. errors: invalid_argument, unimplemented.
 Result<std::vector<AxisSlice>> slice_geometry(const Node& node, const Shape& data, Constants constants);

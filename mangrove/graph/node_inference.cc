@@ -18,13 +18,14 @@ Status check_shape(const Shape& shape, std::int64_t least) {
   if (shape.rank() > kMostDimensions)
     return make_error(Code::invalid_argument, "it has " + std::to_string(shape.rank()) + " dimensions, the most is " +
                                                   std::to_string(kMostDimensions));
-  if (std::count(shape.begin(), shape.end(), kBatch) > 1) {
+  if (std::count_if(shape.begin(), shape.end(), [](std::int64_t dim) { return dim < 0; }) > 1) {
     return make_error(Code::unimplemented,
                       "shape " + to_string(shape) + " has the batch in several dimensions, expected at most one");
   }
-  std::int64_t elements = 1;
+  std::int64_t elements = shape.batches();
+  if (elements > kMostBatches) return make_error(Code::invalid_argument, "it has too many times the batch");
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (i == shape.batch_axis()) continue;
+    if (shape[i] < 0) continue;
     if (shape[i] < least) {
       return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of shape " + to_string(shape) +
                                                     " is " + std::to_string(shape[i]) + ", expected at least " +

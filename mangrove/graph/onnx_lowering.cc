@@ -60,7 +60,7 @@ class Lowering {
   // Where the batch is in a constant shape.
   std::optional<std::size_t> batch_in(const std::string& shape) const {
     const auto dims = graph_.initializers().at(shape).as<std::int64_t>();
-    const auto found = std::find(dims.begin(), dims.end(), kBatch);
+    const auto found = std::find_if(dims.begin(), dims.end(), [](std::int64_t dim) { return dim < 0; });
     if (found == dims.end()) return std::nullopt;
     return static_cast<std::size_t>(found - dims.begin());
   }
@@ -83,14 +83,25 @@ class Lowering {
     return output;
   }
 
+  // A vector of one element, which is `batches` times the batch.
+  std::string batch_at_run_time(const Node& node, std::int64_t batches) {
+    const Shape& shape = batch_input_->second.shape;
+    const auto axis = static_cast<std::int64_t>(*shape.symbolic_axis());
+    std::string size = add(node, "Shape", {batch_input_->first}, {{"start", axis}, {"end", axis + 1}});
+    if (const std::int64_t own = shape.batches(); own != 1) {
+      size = add(node, "Div", {size, constant(node.name + ".own_batches", shape_tensor({own}))});
+    }
+    if (batches == 1) return size;
+    return add(node, "Mul", {size, constant(node.name + ".batches", shape_tensor({batches}))});
+  }
+
   void shape_at_run_time(Node node, std::size_t position) {
     const auto dims = graph_.initializers().at(node.inputs[position]).as<std::int64_t>();
     const std::size_t at = *batch_in(node.inputs[position]);
-    const auto axis = static_cast<std::int64_t>(*batch_input_->second.shape.batch_axis());
     std::vector<std::string> pieces;
     const auto begin = dims.begin() + static_cast<std::ptrdiff_t>(at);
     if (at > 0) pieces.push_back(constant(node.name + ".before", shape_tensor({dims.begin(), begin})));
-    pieces.push_back(add(node, "Shape", {batch_input_->first}, {{"start", axis}, {"end", axis + 1}}));
+    pieces.push_back(batch_at_run_time(node, -dims[at]));
     if (at + 1 < dims.size()) pieces.push_back(constant(node.name + ".after", shape_tensor({begin + 1, dims.end()})));
     node.inputs[position] = add(node, "Concat", std::move(pieces), {{"axis", std::int64_t{0}}});
     parts_.nodes.push_back(std::move(node));

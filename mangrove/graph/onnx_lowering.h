@@ -9,8 +9,8 @@ namespace mangrove {
 ///   PyTorch writes it (parse_onnx makes one node of them again);
 ///   BatchNormalization and Dropout are written as inference has them, whatever training_mode says: with it ONNX asks
 ///   for running statistics of the batch, and drops elements of whoever runs the file; where a constant shape of an
-///   Expand, ConstantOfShape or Resize has kBatch, which ONNX would take for a size of -1, it is put together at run
-///   time from the batch of a graph input.
+///   Expand, ConstantOfShape or Resize has -k for k times the batch, which ONNX does not know, it is put together at
+///   run time from the batch of a graph input.
 GraphParts lower_to_onnx(const Graph& graph);
 
 }  // namespace mangrove

@@ -69,8 +69,8 @@ void encode_value_info(const std::string& name, const ValueInfo& info, onnx::Val
   type.set_elem_type(encode_dtype(info.dtype));
   auto& shape = *type.mutable_shape();  // present even for a scalar: absent would mean unknown
   for (const std::int64_t dim : info.shape) {
-    if (dim == kBatch) {
-      shape.add_dim()->set_dim_param("N");
+    if (dim < 0) {
+      shape.add_dim()->set_dim_param(dim == kBatch ? "N" : std::to_string(-dim) + "N");
     } else {
       shape.add_dim()->set_dim_value(dim);
     }

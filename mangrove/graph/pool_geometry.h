@@ -8,7 +8,7 @@ namespace mangrove {
 /// in one dimension; the global ones see any number of dimensions as one); output [N, C, H', W']. Padding is smaller
 /// than the kernel, so every window covers at least one element of the input.
 struct PoolGeometry {
-  std::int64_t batch = 1;  // kBatch where it is symbolic
+  std::int64_t batch = 1;  // negative where it is symbolic
   std::int64_t channels = 1;
   bool count_include_pad = false;  // averages: padding counts as zeros; else a window's mean is over what it covers
   bool column_major = false;       // MaxPool: its indices count down the columns of a plane

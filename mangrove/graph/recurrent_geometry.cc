@@ -70,7 +70,7 @@ Result<RecurrentGeometry> recurrent_geometry(const Node& node, const Shape& x, c
   geometry.batch_first = node.int_or("layout", 0) != 0;
   geometry.linear_before_reset = node.int_or("linear_before_reset", 0) != 0;
   const std::size_t time = geometry.batch_first ? 1 : 0;
-  if (x.rank() != 3 || x.batch_axis().value_or(1 - time) != 1 - time) {
+  if (x.rank() != 3 || x.symbolic_axis().value_or(1 - time) != 1 - time) {
     return make_error(Code::invalid_argument, "input has shape " + to_string(x) + ", expected " +
                                                   (geometry.batch_first ? "[N, T, inputs]" : "[T, N, inputs]"));
   }

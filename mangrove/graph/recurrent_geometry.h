@@ -12,7 +12,7 @@ namespace mangrove {
 /// [T, D, N, H] or [N, T, D, H], states [D, N, H] or [N, D, H].
 struct RecurrentGeometry {
   std::int64_t steps = 1;  // T
-  std::int64_t batch = 1;  // kBatch where it is symbolic
+  std::int64_t batch = 1;  // negative where it is symbolic
   std::int64_t inputs = 1;
   std::int64_t hidden = 1;
   std::int64_t directions = 1;

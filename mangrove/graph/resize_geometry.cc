@@ -153,12 +153,12 @@ Result<std::vector<Axis>> scaled_axes(const Shape& input, const Tensor* constant
   MG_TRY(const std::vector<double> scales, constant_reals(constant, "scales (input 2)", input.rank()));
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < input.rank(); ++i) {
-    if (input[i] == kBatch && scales[i] == 1) {
-      axes.push_back({kBatch, kBatch, 1, 1});
+    if (input[i] < 0 && scales[i] == 1) {
+      axes.push_back({input[i], input[i], 1, 1});
       continue;
     }
     const double length = scales[i] * static_cast<double>(input[i]);
-    if (!(length >= 1 && length <= kMostResized) || input[i] == kBatch) {
+    if (!(length >= 1 && length <= kMostResized) || input[i] < 0) {
       return misfit(input, i, "scale " + std::to_string(scales[i]));
     }
     axes.push_back({input[i], static_cast<std::int64_t>(std::floor(length)), scales[i], length});
@@ -174,7 +174,7 @@ Result<std::vector<Axis>> sized_axes(const Shape& input, const Tensor* constant)
   }
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < input.rank(); ++i) {
-    if (sizes[i] == kBatch) {  // as long as it was; the batch, symbolic or bound by now
+    if (sizes[i] < 0) {  // as long as it was; the batch, symbolic or bound by now
       axes.push_back({input[i], input[i], 1, static_cast<double>(input[i])});
       continue;
     }
@@ -209,7 +209,7 @@ Result<ResizeGeometry> resize_geometry(const Node& node, const Shape& input, std
   geometry.output = input;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     geometry.output[i] = axes[i].output;
-    geometry.taps.push_back(axes[i].output == kBatch ? std::vector<Taps>() : taps_of(options, axes[i]));
+    geometry.taps.push_back(axes[i].output < 0 ? std::vector<Taps>() : taps_of(options, axes[i]));
   }
   return geometry;
 }

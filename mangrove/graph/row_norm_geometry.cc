@@ -8,7 +8,7 @@ namespace {
 // Every row is one sample's (or position's) features: statistics over all dimensions from `axis` on.
 Result<RowNormGeometry> layer_geometry(const Node& node, const Shape& input) {
   MG_TRY(const std::size_t axis, resolve_axis(node.int_or("axis", -1), input));
-  if (const auto batch = input.batch_axis(); batch && *batch >= axis) {
+  if (const auto batch = input.symbolic_axis(); batch && *batch >= axis) {
     return make_error(Code::unimplemented,
                       "axis " + std::to_string(axis) + " would normalise over the batch of input " + to_string(input));
   }
@@ -28,7 +28,7 @@ Result<RowNormGeometry> group_geometry(const Shape& input, std::int64_t groups) 
                                                   std::to_string(groups) + " groups");
   }
   RowNormGeometry geometry;
-  geometry.rows = input[0] == kBatch ? kBatch : input[0] * groups;
+  geometry.rows = input[0] < 0 ? kBatch : input[0] * groups;
   geometry.groups = groups;
   geometry.channels = input[1] / groups;
   geometry.plane = input.elements(2, input.rank());

@@ -11,7 +11,7 @@ namespace mangrove {
 /// taken over contiguous rows of [channels, plane] elements; element (c, i) of row r is then scaled and shifted by
 /// element (r % groups) channels + c of the inputs scale and bias.
 struct RowNormGeometry {
-  std::int64_t rows = 1;  // kBatch where it is symbolic
+  std::int64_t rows = 1;  // negative where it is symbolic
   std::int64_t groups = 1;
   std::int64_t channels = 1;
   std::int64_t plane = 1;

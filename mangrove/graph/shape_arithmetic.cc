@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "mangrove/graph/broadcast.h"
@@ -35,7 +36,6 @@ template <Unary kOperation>
 Result<ShapeValue> each(const Node&, Inputs inputs) {
   ShapeValue result = *inputs[0];
   for (Element& element : result.elements) {
-    if (element.is_batch) return unknown("arithmetic on the batch");
     MG_TRY(const Element computed, kOperation(result.dtype, element));
     MG_TRY(element, stored_as(result.dtype, computed));
   }
@@ -89,19 +89,44 @@ Result<ShapeValue> comparison_of(const Node&, Inputs inputs) {
   return combine(*inputs[0], *inputs[1], kOperation, DType::boolean);
 }
 
-Error batch_arithmetic() {
-  return unknown("arithmetic on the batch");
+std::string text_of(DType dtype, const Element& element) {
+  if (element.is_batch()) return (element.batches == 1 ? "" : std::to_string(element.batches)) + "N";
+  return is_floating(dtype) ? std::to_string(element.real) : std::to_string(element.integer);
 }
 
-bool is_number(DType dtype, const Element& element, std::int64_t number) {
-  if (element.is_batch) return false;
-  return is_floating(dtype) ? element.real == static_cast<double>(number) : element.integer == number;
+Error batch_arithmetic(DType dtype, const Element& a, const char* operation, const Element& b) {
+  return unknown("arithmetic on the batch N: " + text_of(dtype, a) + " " + operation + " " + text_of(dtype, b) +
+                 "; it may only be multiplied by whole numbers, and divided where nothing remains; a fixed batch " +
+                 "can be computed with: give the input's shape with a number for N (--input-shape)");
+}
+
+Result<Element> times_the_batch(std::int64_t batches) {
+  if (batches < 1 || batches > kMostBatches) return unknown(std::to_string(batches) + " times the batch");
+  return Element{.batches = batches};
+}
+
+// The whole number that a factor of the batch can be; nothing for a fraction and what is below 1.
+std::optional<std::int64_t> whole(DType dtype, const Element& element) {
+  if (element.is_batch()) return std::nullopt;
+  if (!is_floating(dtype)) return element.integer >= 1 ? std::optional(element.integer) : std::nullopt;
+  const bool is_whole = element.real >= 1 && element.real <= static_cast<double>(kMostBatches) &&
+                        element.real == std::floor(element.real);
+  return is_whole ? std::optional(static_cast<std::int64_t>(element.real)) : std::nullopt;
+}
+
+bool is_zero(DType dtype, const Element& element) {
+  return !element.is_batch() && (is_floating(dtype) ? element.real == 0 : element.integer == 0);
+}
+
+Element number(DType dtype, std::int64_t value) {
+  return is_floating(dtype) ? Element{.real = static_cast<double>(value)} : Element{.integer = value};
 }
 
 Result<Element> add(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && is_number(dtype, b, 0)) return a;
-  if (b.is_batch && is_number(dtype, a, 0)) return b;
-  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (a.is_batch() && b.is_batch()) return times_the_batch(a.batches + b.batches);
+  if (a.is_batch() && is_zero(dtype, b)) return a;
+  if (b.is_batch() && is_zero(dtype, a)) return b;
+  if (a.is_batch() || b.is_batch()) return batch_arithmetic(dtype, a, "+", b);
   if (is_floating(dtype)) return Element{.real = a.real + b.real};
   Element sum;
   if (__builtin_add_overflow(a.integer, b.integer, &sum.integer)) return unknown("an overflow");
@@ -109,39 +134,60 @@ Result<Element> add(DType dtype, const Element& a, const Element& b) {
 }
 
 Result<Element> subtract(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && b.is_batch) return Element{};
-  if (a.is_batch && is_number(dtype, b, 0)) return a;
-  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (a.is_batch() && a.batches == b.batches) return Element{};
+  if (a.is_batch() && a.batches > b.batches && b.is_batch()) return times_the_batch(a.batches - b.batches);
+  if (a.is_batch() && is_zero(dtype, b)) return a;
+  if (a.is_batch() || b.is_batch()) return batch_arithmetic(dtype, a, "-", b);
   if (is_floating(dtype)) return Element{.real = a.real - b.real};
   Element difference;
   if (__builtin_sub_overflow(a.integer, b.integer, &difference.integer)) return unknown("an overflow");
   return difference;
 }
 
+Result<Element> multiply_batch(DType dtype, const Element& a, const Element& b) {
+  const std::optional<std::int64_t> factor = whole(dtype, a.is_batch() ? b : a);
+  std::int64_t batches = 0;
+  if (!factor || __builtin_mul_overflow(a.is_batch() ? a.batches : b.batches, *factor, &batches)) {
+    return batch_arithmetic(dtype, a, "*", b);
+  }
+  return times_the_batch(batches);
+}
+
 Result<Element> multiply(DType dtype, const Element& a, const Element& b) {
-  if (is_number(dtype, a, 1) && b.is_batch) return b;
-  if (a.is_batch && is_number(dtype, b, 1)) return a;
-  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_zero(dtype, a) || is_zero(dtype, b)) return number(dtype, 0);
+  if (a.is_batch() || b.is_batch()) return multiply_batch(dtype, a, b);
   if (is_floating(dtype)) return Element{.real = a.real * b.real};
   Element product;
   if (__builtin_mul_overflow(a.integer, b.integer, &product.integer)) return unknown("an overflow");
   return product;
 }
 
+// What is left is a multiple of the batch, or, of two multiples, a number.
+Result<Element> divide_batch(DType dtype, const Element& a, const Element& b) {
+  const std::optional<std::int64_t> divisor = b.is_batch() ? std::optional(b.batches) : whole(dtype, b);
+  if (!divisor || a.batches % *divisor != 0 || !a.is_batch()) return batch_arithmetic(dtype, a, "/", b);
+  if (b.is_batch()) return number(dtype, a.batches / *divisor);
+  return times_the_batch(a.batches / *divisor);
+}
+
 // Integers are divided as in C: towards zero.
 Result<Element> divide(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && b.is_batch) return is_floating(dtype) ? Element{.real = 1} : Element{.integer = 1};
-  if (a.is_batch && is_number(dtype, b, 1)) return a;
-  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (a.is_batch() || b.is_batch()) return divide_batch(dtype, a, b);
   if (is_floating(dtype)) return Element{.real = a.real / b.real};
   if (b.integer == 0) return unknown("a division by zero");
   if (b.integer == -1) return subtract(dtype, Element{}, a);  // the least integer has no positive counterpart
   return Element{.integer = a.integer / b.integer};
 }
 
+// The remainder of a multiple of the batch is known where it is 0.
+Result<Element> modulo_batch(DType dtype, const Element& a, const Element& b) {
+  if (!divide_batch(dtype, a, b).ok()) return batch_arithmetic(dtype, a, "mod", b);
+  return number(dtype, 0);
+}
+
 // With the sign of the divisor, as ONNX's Mod of integers.
 Result<Element> modulo(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (a.is_batch() || b.is_batch()) return modulo_batch(dtype, a, b);
   if (is_floating(dtype)) return unknown("a remainder of reals");
   if (b.integer == 0) return unknown("a division by zero");
   if (b.integer == -1) return Element{};
@@ -155,11 +201,11 @@ bool less_than(DType dtype, const Element& a, const Element& b) {
 
 // Which is smaller, as far as that does not depend on the batch, which is 1 at least.
 Result<bool> is_less(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && b.is_batch) return false;
-  if (is_floating(dtype) && (a.is_batch || b.is_batch)) return batch_arithmetic();
-  if (a.is_batch) return b.integer <= 1 ? Result<bool>(false) : Result<bool>(batch_arithmetic());
-  if (b.is_batch) return a.integer < 1 ? Result<bool>(true) : Result<bool>(batch_arithmetic());
-  return less_than(dtype, a, b);
+  if (a.is_batch() && b.is_batch()) return a.batches < b.batches;
+  if (!a.is_batch() && !b.is_batch()) return less_than(dtype, a, b);
+  if (!is_floating(dtype) && a.is_batch() && b.integer <= a.batches) return false;
+  if (!is_floating(dtype) && b.is_batch() && a.integer < b.batches) return true;
+  return batch_arithmetic(dtype, a, "<", b);
 }
 
 Result<Element> minimum(DType dtype, const Element& a, const Element& b) {
@@ -182,10 +228,12 @@ Result<Element> greater(DType dtype, const Element& a, const Element& b) {
 }
 
 Result<Element> equal(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && b.is_batch) return Element{.integer = 1};
-  if (a.is_batch || b.is_batch) {  // the batch is no number below 1, e.g. not the -1 that stands for "keep"
-    const Element& number = a.is_batch ? b : a;
-    if (is_floating(dtype) || number.integer >= 1) return batch_arithmetic();
+  if (a.is_batch() && b.is_batch()) return Element{.integer = a.batches == b.batches};
+  if (a.is_batch() || b.is_batch()) {  // k times the batch is no number below k, e.g. not the -1 that stands for "keep"
+    const Element &multiple = a.is_batch() ? a : b, &other = a.is_batch() ? b : a;
+    if (is_floating(dtype) || (other.integer >= multiple.batches && other.integer % multiple.batches == 0)) {
+      return batch_arithmetic(dtype, a, "==", b);
+    }
     return Element{.integer = 0};
   }
   return Element{.integer = is_floating(dtype) ? a.real == b.real : a.integer == b.integer};
@@ -203,11 +251,14 @@ Result<Element> negated(DType, const Element& a) {
   return Element{.integer = a.integer == 0};
 }
 
+// A multiple of the batch is whole.
 Result<Element> floor_of(DType, const Element& a) {
+  if (a.is_batch()) return a;
   return Element{.real = std::floor(a.real)};
 }
 
 Result<Element> ceil_of(DType, const Element& a) {
+  if (a.is_batch()) return a;
   return Element{.real = std::ceil(a.real)};
 }
 
@@ -216,6 +267,7 @@ Result<Element> minus(DType dtype, const Element& a) {
 }
 
 Result<Element> magnitude(DType dtype, const Element& a) {
+  if (a.is_batch()) return a;
   return less_than(dtype, a, Element{}) ? minus(dtype, a) : a;
 }
 
@@ -244,8 +296,8 @@ Result<ShapeValue> cast(const Node& node, Inputs inputs) {
   const bool from_real = is_floating(result.dtype);
   result.dtype = dtype;
   for (Element& element : result.elements) {
-    if (element.is_batch && dtype == DType::boolean) element = {.integer = 1};  // a batch holds at least one sample
-    if (element.is_batch) continue;
+    if (element.is_batch() && dtype == DType::boolean) element = {.integer = 1};  // a batch holds at least one sample
+    if (element.is_batch()) continue;
     if (from_real && !is_floating(dtype)) {
       if (!(std::abs(element.real) < 9e18)) return unknown("a real that no integer holds");
       element = {.integer = dtype == DType::boolean ? element.real != 0 : static_cast<std::int64_t>(element.real)};

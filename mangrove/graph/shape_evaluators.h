@@ -49,7 +49,7 @@ Result<T> attribute_or(const Node& node, const std::string& key, T fallback) {
 
 /// An axis counted from the front. errors: it is none of [-rank, rank).
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
-/// The elements of an integer vector or scalar, none of which is the batch.
+/// The elements of an integer vector or scalar, none of which has the batch.
 Result<std::vector<std::int64_t>> integers_of(const ShapeValue& value);
 
 }  // namespace mangrove::shape_evaluators

@@ -19,13 +19,15 @@ ShapeValue with_shape(const ShapeValue& value, Ints dims) {
   return {.dtype = value.dtype, .shape = Shape(std::move(dims)), .elements = value.elements};
 }
 
-// A shape as another value gives it: one of its dimensions may be the batch.
+// A shape as another value gives it: one of its dimensions may be the batch or a multiple of it.
 Result<Shape> shape_from(const ShapeValue& value) {
   if (value.dtype != DType::i64 || value.shape.rank() != 1) return unknown("a shape that is no i64 vector");
   Ints dims;
-  for (const ShapeValue::Element& element : value.elements) dims.push_back(element.is_batch ? kBatch : element.integer);
+  for (const ShapeValue::Element& element : value.elements) {
+    dims.push_back(element.is_batch() ? -element.batches : element.integer);
+  }
   const auto batches = std::count_if(value.elements.begin(), value.elements.end(),
-                                     [](const ShapeValue::Element& element) { return element.is_batch; });
+                                     [](const ShapeValue::Element& element) { return element.is_batch(); });
   if (batches > 1 || std::count_if(dims.begin(), dims.end(), [](auto dim) { return dim < 0; }) != batches) {
     return unknown("shape " + to_string(Shape(dims)));
   }
@@ -66,7 +68,7 @@ Result<ShapeValue> gather(const Node& node, Inputs inputs) {
   MG_RETURN_IF_ERROR(check_fixed(data));
   ShapeValue result{.dtype = data.dtype, .shape = inputs[1]->shape, .elements = {}};
   for (const ShapeValue::Element& index : inputs[1]->elements) {
-    if (index.is_batch) return unknown("an index that is the batch");
+    if (index.is_batch()) return unknown("an index that is the batch");
     const std::int64_t size = data.shape[axis];
     if (index.integer < -size || index.integer >= size) {
       return unknown("index " + std::to_string(index.integer) + " into " + std::to_string(size) + " values");
@@ -144,7 +146,7 @@ Result<ShapeValue> slice(const Node&, Inputs inputs) {
   std::set<std::size_t> cut_axes;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     MG_TRY(const std::size_t axis, axis_of(axes[i], shape.rank()));
-    if (data.shape[axis] == kBatch) return unknown("a part of the batch");
+    if (data.shape[axis] < 0) return unknown("a part of the batch");
     if (!cut_axes.insert(axis).second) return unknown("an axis that is sliced twice");
     MG_TRY(const Cut cut, cut_of(starts[i], ends[i], steps[i], data.shape[axis]));
     first += cut.start * strides[axis];
@@ -237,7 +239,7 @@ Result<ShapeValue> range(const Node&, Inputs inputs) {
   const DType dtype = inputs[0]->dtype;
   for (const ShapeValue* input : inputs) {
     if (input->dtype != dtype || input->elements.size() != 1) return unknown("three numbers are expected");
-    if (input->elements[0].is_batch) return unknown("a range up to the batch");
+    if (input->elements[0].is_batch()) return unknown("a range up to the batch");
   }
   const bool real = dtype == DType::f32 || dtype == DType::f64;
   const auto number = [&](std::size_t i) {

@@ -68,7 +68,7 @@ Result<std::vector<std::int64_t>> integers_of(const ShapeValue& value) {
   if (value.shape.rank() > 1) return unknown("shape " + to_string(value.shape) + " where a vector is expected");
   std::vector<std::int64_t> integers;
   for (const ShapeValue::Element& element : value.elements) {
-    if (element.is_batch) return unknown("the batch where a number is expected");
+    if (element.is_batch()) return unknown("the batch where a number is expected");
     integers.push_back(element.integer);
   }
   return integers;
@@ -110,9 +110,9 @@ Tensor write_elements(const ShapeValue& value) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const ShapeValue::Element& element = value.elements[i];
     if constexpr (std::is_floating_point_v<T>) {
-      out[i] = static_cast<T>(element.is_batch ? static_cast<double>(kBatch) : element.real);
+      out[i] = static_cast<T>(element.is_batch() ? static_cast<double>(-element.batches) : element.real);
     } else {
-      out[i] = static_cast<T>(element.is_batch ? kBatch : element.integer);
+      out[i] = static_cast<T>(element.is_batch() ? -element.batches : element.integer);
     }
   }
   return tensor;
@@ -142,7 +142,10 @@ auto with_type(DType dtype, Use use) {
 
 ShapeValue vector_of_dims(const Shape& shape, std::size_t first, std::size_t last) {
   ShapeValue value;
-  for (std::size_t i = first; i < last; ++i) value.elements.push_back({.integer = shape[i], .is_batch = shape[i] < 0});
+  for (std::size_t i = first; i < last; ++i) {
+    const bool is_batch = shape[i] < 0;
+    value.elements.push_back({.integer = is_batch ? 0 : shape[i], .batches = is_batch ? -shape[i] : 0});
+  }
   value.shape = Shape{static_cast<std::int64_t>(value.elements.size())};
   return value;
 }
@@ -159,22 +162,21 @@ Result<ShapeValue> evaluate_shape(const Node& node, const Shape& shape) {
 }
 
 Result<ShapeValue> evaluate_size(const Shape& shape) {
-  const auto batch = shape.batch_axis();
-  if (!batch) return ShapeValue{.shape = Shape{}, .elements = {{.integer = shape.elements()}}};
-  const std::int64_t rest = shape.elements(0, *batch) * shape.elements(*batch + 1, shape.rank());
-  if (rest != 1) return unknown("the batch times " + std::to_string(rest));
-  return ShapeValue{.shape = Shape{}, .elements = {{.is_batch = true}}};
+  const std::int64_t elements = shape.with_batch(1).elements();
+  if (!shape.is_symbolic()) return ShapeValue{.shape = Shape{}, .elements = {{.integer = elements}}};
+  if (elements < 1) return unknown("the batch times 0");
+  return ShapeValue{.shape = Shape{}, .elements = {{.batches = elements}}};
 }
 
 }  // namespace
 
 bool ShapeValue::has_batch() const {
-  return std::any_of(elements.begin(), elements.end(), [](const Element& element) { return element.is_batch; });
+  return std::any_of(elements.begin(), elements.end(), [](const Element& element) { return element.is_batch(); });
 }
 
 bool ShapeValue::is_zero() const {
   return std::all_of(elements.begin(), elements.end(), [](const Element& element) {
-    return !element.is_batch && element.integer == 0 && element.real == 0;
+    return !element.is_batch() && element.integer == 0 && element.real == 0;
   });
 }
 

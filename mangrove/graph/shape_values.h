@@ -11,17 +11,20 @@ namespace mangrove {
 
 /// A tensor known while a graph is loaded: what the computations of shapes in a file work on.
 struct ShapeValue {
-  /// A number, or the symbolic batch, which may be moved and compared but not computed with.
+  /// A number, or a whole multiple of the symbolic batch, which may be moved, compared, added to others of its kind,
+  /// multiplied, and divided where that leaves no remainder.
   struct Element {
     std::int64_t integer = 0;  // of integer and boolean types
     double real = 0;           // of f32 and f64
-    bool is_batch = false;
+    std::int64_t batches = 0;  // at least 1: so many times the batch, whatever the type
+
+    bool is_batch() const { return batches > 0; }
   };
   DType dtype = DType::i64;
   Shape shape;                    // symbolic: then all elements are alike
   std::vector<Element> elements;  // row-major; a single one, for all, where the shape is symbolic
 
-  bool has_batch() const;  // whether an element is the batch
+  bool has_batch() const;  // whether an element is the batch or a multiple of it
   bool is_zero() const;    // whether all elements are 0
 };
 
@@ -29,7 +32,7 @@ struct ShapeValue {
 constexpr std::int64_t kMostShapeElements = std::int64_t{1} << 16;
 
 ShapeValue shape_value_of(const Tensor& tensor);
-/// An element that is the batch becomes kBatch (-1). The shape must not be symbolic.
+/// An element that is k times the batch becomes -k. The shape must not be symbolic.
 Tensor tensor_of(const ShapeValue& value);
 
 /// Whether the operator is one that shapes are computed with: Shape, Size, Gather, Concat, Add, Floor, Range ...

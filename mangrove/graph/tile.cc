@@ -101,7 +101,8 @@ class Flow {
 
 /// Whether a value can lie before or behind a block.
 bool is_at_ends(const ValueInfo& info) {
-  return info.dtype == DType::f32 && info.shape.rank() == 4 && is_map(info.shape) && info.shape.allows_batch_first();
+  return info.dtype == DType::f32 && info.shape.rank() == 4 && is_map(info.shape) &&
+         info.shape.symbolic_axis() == info.shape.batch_axis() && info.shape.allows_batch_first();
 }
 
 Region plane_of(const Shape& map) {

@@ -47,7 +47,7 @@ Status check_takes_images(const std::vector<std::pair<std::string, ValueInfo>>& 
                           const ImagePreparation& preparation) {
   const bool single = inputs.size() == 1;
   const Shape shape = inputs.empty() ? Shape{} : inputs[0].second.shape;
-  const bool batch_first = !shape.is_symbolic() || shape.batch_axis() == 0;
+  const bool batch_first = !shape.is_symbolic() || shape.batch_axis() == 0u;
   if (!single || inputs[0].second.dtype != DType::f32 || shape.rank() != 4 || !batch_first ||
       (shape[1] != 1 && shape[1] != 3) || std::max(shape[2], shape[3]) > data::kMaxImageSide) {
     return make_error(Code::invalid_argument,

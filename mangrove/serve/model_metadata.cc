@@ -8,8 +8,10 @@
 namespace mangrove::serve {
 
 bool has_batch(const Graph& graph) {
-  return std::ranges::any_of(graph.inputs(), [](const auto& input) { return input.second.shape.is_symbolic(); }) &&
-         std::ranges::all_of(graph.outputs(), [&](const auto& name) { return graph.value(name).shape.is_symbolic(); });
+  return std::ranges::any_of(graph.inputs(),
+                             [](const auto& input) { return input.second.shape.batch_axis().has_value(); }) &&
+         std::ranges::all_of(graph.outputs(),
+                             [&](const auto& name) { return graph.value(name).shape.batch_axis().has_value(); });
 }
 
 ModelMetadata metadata_of(const Graph& graph, const std::string& name, const std::string& version,

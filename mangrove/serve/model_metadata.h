@@ -11,7 +11,8 @@
 namespace mangrove::serve {
 
 /// Whether samples of several requests can go through the network in one batch: an input and all outputs have a batch
-/// dimension. Of a network that does not have it in all outputs, e.g. for a mean of the batch, the batch is always 1.
+/// dimension with one place for each sample. Of a network that does not have it in all outputs, e.g. for a mean of the
+/// batch, the batch is always 1.
 bool has_batch(const Graph& graph);
 
 /// What clients may know. max_batch: samples that are computed together.

@@ -27,15 +27,25 @@ const char* dtype_name(DType dtype) {
   return "?";
 }
 
-std::optional<std::size_t> Shape::batch_axis() const {
-  const auto found = std::find(begin(), end(), kBatch);
+std::optional<std::size_t> Shape::symbolic_axis() const {
+  const auto found = std::find_if(begin(), end(), [](std::int64_t dim) { return dim < 0; });
   if (found == end()) return std::nullopt;
   return static_cast<std::size_t>(found - begin());
 }
 
+std::optional<std::size_t> Shape::batch_axis() const {
+  const auto axis = symbolic_axis();
+  return axis && dims_[*axis] == kBatch ? axis : std::nullopt;
+}
+
+std::int64_t Shape::batches() const {
+  const auto axis = symbolic_axis();
+  return axis ? -dims_[*axis] : 1;
+}
+
 Shape Shape::with_batch(std::int64_t n) const {
   Shape bound = *this;
-  if (const auto axis = batch_axis()) bound.dims_[*axis] = n;
+  if (const auto axis = symbolic_axis()) bound.dims_[*axis] *= -n;
   return bound;
 }
 
@@ -56,7 +66,8 @@ std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (i > 0) text += ", ";
-    text += shape[i] == kBatch ? "N" : std::to_string(shape[i]);
+    if (shape[i] < 0 && shape[i] != kBatch) text += std::to_string(shape[i]).substr(1);
+    text += shape[i] < 0 ? "N" : std::to_string(shape[i]);
   }
   return text + "]";
 }

@@ -76,6 +76,31 @@ TEST(FoldShapes, BatchTakenFromAShapeBecomesZeroInAReshape) {
   EXPECT_EQ(graph->initializers().size(), 1u) << "what only the computation used is gone";
 }
 
+// The samples' heads side by side and back, as PyTorch's attention writes it.
+TEST(FoldShapes, TheBatchTimesTheHeadsIsDividedAgain) {
+  const auto graph = File()
+                         .input("x", {kBatch, 3, 8})
+                         .constant("zero", scalar_of(0))
+                         .constant("heads", scalar_of(4))
+                         .constant("axis", vector_of({0}))
+                         .constant("rest", vector_of({3, 2}))
+                         .constant("apart", vector_of({4, 3, 2}))
+                         .node("Shape", {"x"}, "shape")
+                         .node("Gather", {"shape", "zero"}, "size")
+                         .node("Mul", {"size", "heads"}, "all")
+                         .node("Unsqueeze", {"all", "axis"}, "all_heads")
+                         .node("Concat", {"all_heads", "rest"}, "target", {{"axis", std::int64_t{0}}})
+                         .node("Reshape", {"x", "target"}, "merged")
+                         .node("Div", {"all", "heads"}, "samples")
+                         .node("Unsqueeze", {"samples", "axis"}, "batch")
+                         .node("Concat", {"batch", "apart"}, "back", {{"axis", std::int64_t{0}}})
+                         .node("Reshape", {"merged", "back"}, "y")
+                         .load("y");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->value("merged").shape, (Shape{-4, 3, 2}));
+  EXPECT_EQ(graph->value("y").shape, (Shape{kBatch, 4, 3, 2}));
+}
+
 // The whole graph: y = Reshape(x, the value computed from the shape of s), which must be `expected`.
 struct Computation {
   const char* name;
@@ -315,10 +340,29 @@ const Dynamic kDynamic[] = {
      [](File& f) {
        f.constant("two", vector_of({2, 1}))
            .node("Shape", {"x"}, "s")
-           .node("Mul", {"s", "two"}, "u")
+           .node("Add", {"s", "two"}, "u")
            .node("Reshape", {"x", "u"}, "y");
      },
-     "node 'u!' (Mul): arithmetic on the batch"},
+     "node 'u!' (Add): arithmetic on the batch N: N + 2; it may only be multiplied by whole numbers, and divided where "
+     "nothing remains; a fixed batch can be computed with: give the input's shape with a number for N (--input-shape)"},
+    {"BatchTimesItself",
+     [](File& f) {
+       f.node("Shape", {"x"}, "s").node("Mul", {"s", "s"}, "u").node("Reshape", {"x", "u"}, "y");
+     },
+     "node 'u!' (Mul): arithmetic on the batch N: N * N; it may only"},
+    {"HalfABatch",
+     [](File& f) {
+       f.constant("two", vector_of({2, 1}))
+           .node("Shape", {"x"}, "s")
+           .node("Div", {"s", "two"}, "u")
+           .node("Reshape", {"x", "u"}, "y");
+     },
+     "node 'u!' (Div): arithmetic on the batch N: N / 2; it may only"},
+    {"SizeBelowTheBatch",
+     [](File& f) {
+       f.constant("sizes", vector_of({-2, 6})).node("Expand", {"x", "sizes"}, "y");
+     },
+     "node 'y!' (Expand): size -2 in input 1 ('sizes')"},
     {"IndexOutside",
      [](File& f) {
        f.constant("seven", vector_of({7}))

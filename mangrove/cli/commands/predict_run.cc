@@ -37,7 +37,7 @@ class Collector {
       return make_error(Code::invalid_argument, "output '" + name + "' " + to_string(info.shape) +
                                                     " has no batch, so that all samples must go through in one pass");
     }
-    std::vector<std::int64_t> dims = info.shape.dims();
+    std::vector<std::int64_t> dims = info.shape.with_batch(count).dims();
     if (axis) dims[*axis] = count;
     return Collector(name, axis, Tensor(info.dtype, Shape(std::move(dims))));
   }

@@ -44,7 +44,7 @@ Result<Infos> infer_concat(const Node& node, const OperatorInputs& inputs) {
   if (inputs.values[0] == nullptr) return make_error(Code::invalid_argument, "input 0 is left out");
   ValueInfo joined = *inputs.values[0];
   MG_TRY(const std::size_t axis, resolve_axis(node.int_or("axis", 0), joined.shape));
-  if (joined.shape[axis] == kBatch) {
+  if (joined.shape[axis] < 0) {
     return make_error(Code::unimplemented,
                       "input 0 of shape " + to_string(joined.shape) + " is joined along its batch");
   }
@@ -140,7 +140,7 @@ Result<Infos> infer_gather(const Node& node, const OperatorInputs& inputs) {
                                                   ", expected i64 or i32");
   }
   const std::int64_t size = data.shape[axis];
-  if (size == kBatch) {
+  if (size < 0) {
     return make_error(Code::unimplemented, "input " + to_string(data.shape) + " is gathered along its batch");
   }
   if (const Tensor* constant = inputs.constants[1]; constant != nullptr) {

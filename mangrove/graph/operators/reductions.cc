@@ -94,7 +94,7 @@ Result<std::vector<ValueInfo>> infer_top_k(const Node& node, const OperatorInput
   Shape shape = inputs.values[0]->shape;
   MG_TRY(const std::size_t axis, resolve_axis(node.int_or("axis", -1), shape));
   const std::int64_t k = inputs.constants[1]->as<std::int64_t>()[0];
-  if (shape[axis] == kBatch) {
+  if (shape[axis] < 0) {
     return make_error(Code::unimplemented,
                       "axis " + std::to_string(axis) + " of input " + to_string(shape) + " is the symbolic batch");
   }

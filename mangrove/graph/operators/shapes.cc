@@ -16,14 +16,11 @@ OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<cons
   return traffic(inputs, outputs);
 }
 
-// Product of dimensions [first, last): kBatch where the batch is one of them and the others are 1.
-Result<std::int64_t> merged(const Shape& shape, std::size_t first, std::size_t last) {
-  const auto batch = shape.batch_axis();
+// Product of dimensions [first, last), which is a multiple of the batch where the batch is among them.
+std::int64_t merged(const Shape& shape, std::size_t first, std::size_t last) {
+  const auto batch = shape.symbolic_axis();
   if (!batch || *batch < first || *batch >= last) return shape.elements(first, last);
-  if (shape.elements(first, *batch) == 1 && shape.elements(*batch + 1, last) == 1) return kBatch;
-  return make_error(Code::unimplemented, "dimensions [" + std::to_string(first) + ", " + std::to_string(last) +
-                                             ") of input " + to_string(shape) +
-                                             " are to become one, which would merge the batch with others");
+  return shape.elements(first, *batch) * shape[*batch] * shape.elements(*batch + 1, last);
 }
 
 Result<std::vector<ValueInfo>> infer_flatten(const Node& node, const OperatorInputs& inputs) {
@@ -35,14 +32,13 @@ Result<std::vector<ValueInfo>> infer_flatten(const Node& node, const OperatorInp
                       "attribute axis is " + std::to_string(given) + ", input has shape " + to_string(shape));
   }
   const auto axis = static_cast<std::size_t>(given < 0 ? given + rank : given);
-  MG_TRY(const std::int64_t rows, merged(shape, 0, axis));
-  MG_TRY(const std::int64_t columns, merged(shape, axis, shape.rank()));
-  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape{rows, columns}}};
+  const Shape merged_shape{merged(shape, 0, axis), merged(shape, axis, shape.rank())};
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, merged_shape}};
 }
 
 using Dims = std::vector<std::int64_t>;
 
-// The new shape as given, with 0 replaced by the input's dimension (kBatch is -1 too: what is to be found out).
+// The new shape as given, with 0 replaced by the input's dimension, which for the batch is negative, too.
 Result<Dims> wanted_dims(const Shape& input, std::span<const std::int64_t> given, bool allow_zero) {
   Dims dims(given.begin(), given.end());
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -73,17 +69,19 @@ bool fit(std::span<std::int64_t> dims, std::int64_t elements) {
   return true;
 }
 
-// As many elements before the batch and as many after it as the input has, or the batch would be cut up. The batch is
-// where a 0 copied it, else where the -1 is.
-bool fit_around_batch(Dims& dims, std::span<const std::int64_t> given, const Shape& input) {
-  const std::size_t from = *input.batch_axis();
-  const bool is_copied = from < dims.size() && given[from] == 0 && dims[from] == kBatch;
+// Where the batch is kept: a 0 copies it, else -1 stands for it and what is merged with it. False: they do not fit.
+bool fit_with_batch(Dims& dims, std::span<const std::int64_t> given, const Shape& input) {
+  const std::size_t from = *input.symbolic_axis();
+  if (from < dims.size() && given[from] == 0 && dims[from] == input[from]) {
+    dims[from] = 1;
+    const bool fits = fit(dims, input.elements(0, from) * input.elements(from + 1, input.rank()));
+    dims[from] = input[from];
+    return fits;
+  }
   const auto unknown = std::find(dims.begin(), dims.end(), -1);
-  if (unknown == dims.end()) return false;
-  const std::size_t to = is_copied ? from : static_cast<std::size_t>(unknown - dims.begin());
-  const std::span<std::int64_t> all(dims);
-  return fit(all.first(to), input.elements(0, from)) &&
-         fit(all.subspan(to + 1), input.elements(from + 1, input.rank()));
+  if (unknown == dims.end() || !fit(dims, input.with_batch(1).elements())) return false;
+  *unknown = -*unknown;
+  return true;
 }
 
 Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInputs& inputs) {
@@ -94,7 +92,7 @@ Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInp
   }
   const auto given = shape->as<std::int64_t>();
   MG_TRY(Dims dims, wanted_dims(input, given, node.int_or("allowzero", 0) != 0));
-  if (input.is_symbolic() ? fit_around_batch(dims, given, input) : fit(dims, input.elements())) {
+  if (input.is_symbolic() ? fit_with_batch(dims, given, input) : fit(dims, input.elements())) {
     return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
   }
   return make_error(Code::invalid_argument, "input " + to_string(input) + " cannot take the shape " +
@@ -198,7 +196,7 @@ Operator unsqueeze() {
   return row;
 }
 
-/// Expand: the input broadcast with the constant shape of input 1, in which -1 is the batch.
+/// Expand: the input broadcast with the constant shape of input 1, in which -k is k times the batch.
 Operator expand() {
   Operator row = shape_operator("Expand", 2, 2);
   row.constants = {1};

@@ -9,7 +9,7 @@ Result<std::vector<ValueInfo>> infer(const Node& node, const OperatorInputs& inp
   MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
   const Shape& shape = inputs.values[0]->shape;
   MG_TRY(const std::size_t axis, resolve_axis(node.int_or("axis", -1), shape));
-  if (shape[axis] == kBatch) {
+  if (shape[axis] < 0) {
     return make_error(Code::invalid_argument, "axis " + std::to_string(axis) + " of input " + to_string(shape) +
                                                   " is the batch: there is no dimension to normalise over");
   }

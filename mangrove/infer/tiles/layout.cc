@@ -56,7 +56,7 @@ Status TileLayout::add_cut(const Graph& graph, std::size_t position) {
     return make_error(Code::invalid_argument, "blocks: " + std::to_string(values.size()) +
                                                   " values cross the cut before operator " + std::to_string(position));
   const ValueInfo& info = graph.value(values.front());
-  if (info.dtype != DType::f32 || !info.shape.allows_batch_first())
+  if (!can_travel(info))
     return make_error(Code::invalid_argument, "blocks: value '" + values.front() + "' of shape " +
                                                   to_string(info.shape) + " cannot travel between nodes");
   Cut cut{elements_of(info, 1), {0, 0, 1, 1}};
