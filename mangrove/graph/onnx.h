@@ -13,8 +13,12 @@ namespace mangrove {
 /// ONNX, https://github.com/onnx/onnx/blob/main/docs/IR.md. Opsets 7-17 are read, IR 8 / opset 17 is written.
 
 struct LoadOptions {
-  /// Shapes of inputs by name, for a model with open dimensions other than the batch; a dimension may be kBatch.
+  /// Shapes of inputs by name, for a model with open dimensions other than the batch; a dimension may be kBatch. Where
+  /// the file has 1 in dimension 0, kBatch asks for open_batch, whose errors are then those of loading.
   std::map<std::string, Shape> input_shapes = {};
+  /// Whether a file that fixes the batch to 1 is taken for any batch where open_batch proves that this is the same;
+  /// else it stays as it is. Not done for inputs in input_shapes.
+  bool open_batch_of_one = false;
 };
 
 /// Older opsets become opset 17 and computations of shapes their results: see upgrade_opset and fold_shapes.

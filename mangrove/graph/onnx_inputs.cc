@@ -1,7 +1,9 @@
 #include "mangrove/graph/onnx_inputs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <system_error>
 
 #include "mangrove/base/suggestion.h"
 #include "mangrove/graph/onnx_tensor.h"
@@ -13,6 +15,16 @@ using ShapeProto = onnx::TensorShapeProto;
 
 std::string dimension(int i) {
   return "dimension " + std::to_string(i);
+}
+
+// k of a dimension that is called "kN", as the writer calls k times the batch; else 1.
+std::int64_t batches_of(const std::string& name) {
+  std::int64_t batches = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, code] = std::from_chars(name.data(), end, batches);
+  const bool is_multiple =
+      code == std::errc() && batches >= 1 && batches <= kMostBatches && std::string(stop, end) == "N";
+  return is_multiple ? batches : 1;
 }
 
 // Which open dimension is the batch. `batch_name`: how the inputs before called it, "" if none did.
@@ -32,8 +44,9 @@ Result<Shape> decode_shape(const ShapeProto& proto, std::string& batch_name) {
   for (int i = 0; i < proto.dim_size(); ++i) {
     const auto& dim = proto.dim(i);
     if (!dim.has_dim_value() && i == batch) {
-      dims.push_back(kBatch);
-      if (batch_name.empty()) batch_name = dim.dim_param();
+      const std::int64_t batches = batches_of(dim.dim_param());
+      dims.push_back(-batches);
+      if (batch_name.empty() && batches == 1) batch_name = dim.dim_param();
     } else if (!dim.has_dim_value()) {
       return make_error(Code::unimplemented,
                         dimension(i) + (dim.dim_param().empty() ? "" : " ('" + dim.dim_param() + "')") +
@@ -49,7 +62,7 @@ Result<Shape> decode_shape(const ShapeProto& proto, std::string& batch_name) {
   return Shape(std::move(dims));
 }
 
-// The shape that the caller gave, which must agree with what the file fixes.
+// The shape that the caller gave, which must agree with what the file fixes, but for a batch of 1 that is to be opened.
 Status check_given(const Shape& given, const ShapeProto& proto) {
   const std::string what = "the given shape " + to_string(given);
   if (static_cast<int>(given.rank()) != proto.dim_size()) {
@@ -58,6 +71,7 @@ Status check_given(const Shape& given, const ShapeProto& proto) {
   }
   for (int i = 0; i < proto.dim_size(); ++i) {
     const std::int64_t size = given[static_cast<std::size_t>(i)];
+    if (i == 0 && size == kBatch && proto.dim(i).has_dim_value() && proto.dim(i).dim_value() == 1) continue;
     if (proto.dim(i).has_dim_value() && proto.dim(i).dim_value() != size) {
       return make_error(Code::invalid_argument, what + " has " + std::to_string(size) + " in " + dimension(i) +
                                                     ", the model has " + std::to_string(proto.dim(i).dim_value()));
@@ -77,6 +91,7 @@ Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, const Loa
   if (const auto given = options.input_shapes.find(proto.name()); given != options.input_shapes.end()) {
     MG_RETURN_IF_ERROR(check_given(given->second, shape));
     info.shape = given->second;
+    if (shape.dim_size() > 0 && shape.dim(0).has_dim_value()) info.shape[0] = shape.dim(0).dim_value();
     return info;
   }
   MG_TRY(info.shape, decode_shape(shape, batch_name));

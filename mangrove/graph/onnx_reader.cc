@@ -16,6 +16,7 @@
 #include "mangrove/graph/onnx_inputs.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/onnx_upgrade.h"
+#include "mangrove/graph/open_batch.h"
 
 namespace mangrove {
 namespace {
@@ -179,6 +180,21 @@ Result<Decoded> decode_graph(OnnxFile read, const LoadOptions& options) {
   return file;
 }
 
+// The batch of 1 opened where the caller wants it: it must be where he names an input, else it is where it can be.
+Result<Graph> with_wanted_batch(Graph graph, const LoadOptions& options) {
+  if (!has_batch_of_one(graph)) return graph;
+  bool is_named = false, is_asked_for = false;
+  for (const auto& [name, info] : graph.inputs()) {
+    const auto given = options.input_shapes.find(name);
+    is_named = is_named || given != options.input_shapes.end();
+    is_asked_for = is_asked_for || (given != options.input_shapes.end() && given->second != info.shape);
+  }
+  if (!is_asked_for && (is_named || !options.open_batch_of_one)) return graph;
+  Result<Graph> open = open_batch(graph);
+  if (!open.ok() && is_asked_for) return std::move(open).context("the batch of 1 cannot be opened");
+  return open.ok() ? std::move(open) : Result<Graph>(std::move(graph));
+}
+
 Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
   MG_TRY(const std::int64_t opset, checked_opset(read.model));
   std::map<std::string, std::string> metadata;
@@ -191,7 +207,8 @@ Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
   };
   MG_TRY(GraphParts parts, fold_shapes(std::move(file.parts), {std::move(file.constants), upgrade}));
   MG_TRY(Graph graph, Graph::create(std::move(parts)));
-  return recognise_group_norms(std::move(graph));
+  MG_TRY(Graph recognised, recognise_group_norms(std::move(graph)));
+  return with_wanted_batch(std::move(recognised), options);
 }
 
 // The parameters that are elsewhere are zeros, one for all of its size.

@@ -26,7 +26,8 @@ Status check_value(const Graph& graph, const char* role, const std::string& name
   const bool rank_fits = rank == 0 ? info.shape.rank() >= 2 : info.shape.rank() == rank;
   if (info.dtype == DType::f32 && rank_fits && info.shape.batch_axis() == 0u) return {};
   return no_classifier(graph, std::string(role) + " '" + name + "' is " + dtype_name(info.dtype) + " " +
-                                  to_string(info.shape) + ", expected f32 " + wanted);
+                                  to_string(info.shape) + ", expected f32 " + wanted +
+                                  (info.shape.is_symbolic() ? "" : "; --input-shape with N says why a batch is fixed"));
 }
 
 /// Rows first .. first + rows - 1 of `all`, each of `width` elements; `padding` where it has no more. Empty if it is.

@@ -122,7 +122,7 @@ Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text)
 
 Result<Graph> load_model(const std::string& path, const std::string& input_shape) {
   MG_RETURN_IF_ERROR(check_signature_beside(path));
-  LoadOptions options;
+  LoadOptions options{.open_batch_of_one = true};
   MG_TRY(options.input_shapes, parse_input_shapes(input_shape));
   MG_TRY(const bool is_coded, begins_as_coded_model(path));
   if (!is_coded) return load_onnx(path, options);
