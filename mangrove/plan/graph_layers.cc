@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "mangrove/graph/cut.h"
 #include "mangrove/graph/operator.h"
 
 namespace mangrove::plan {
@@ -24,6 +25,22 @@ bool is_result(const Graph& graph, const std::string& value) {
 
 Bytes bytes_of(const ValueInfo& info, std::int64_t batch) {
   return info.shape.with_batch(batch).elements() * static_cast<Bytes>(size_of(info.dtype));
+}
+
+// Of each node the first of those that it cannot be parted from, itself where there are none: from the maker of a value
+// that cannot travel to its last reader.
+std::vector<std::size_t> first_of_range(const Graph& graph, Readers& readers) {
+  std::vector<std::size_t> first;
+  std::size_t begin = 0, end = 0;  // the range that was found last, behind its last node
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (i >= end) begin = i;
+    first.push_back(begin);
+    for (const std::string& output : graph.nodes()[i].outputs) {
+      if (output.empty() || readers[output].empty() || can_travel(graph.value(output))) continue;
+      end = std::max(end, readers[output].back() + 1);
+    }
+  }
+  return first;
 }
 
 class Conversion {
@@ -89,15 +106,23 @@ class Conversion {
 
 std::vector<std::size_t> fused_layers(const Graph& graph) {
   Readers readers = readers_of(graph);
+  const std::vector<std::size_t> together = first_of_range(graph, readers);
   std::map<std::string, std::size_t> makers;  // layer that makes each value
   std::vector<std::size_t> layers;
   std::size_t count = 0;
-  for (const Node& node : graph.nodes()) {
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
     const Operator* row = find_operator(node.op);
     const bool is_activation = row != nullptr && row->activation && !node.inputs.empty();
     const auto maker = is_activation ? makers.find(node.inputs.front()) : makers.end();
-    const bool is_sole = maker != makers.end() && readers[maker->first].size() == 1 && !is_result(graph, maker->first);
-    layers.push_back(is_sole ? maker->second : count++);
+    const bool begins_range = i + 1 < together.size() && together[i + 1] == i;  // which may read from nodes in between
+    const bool is_sole =
+        maker != makers.end() && !begins_range && readers[maker->first].size() == 1 && !is_result(graph, maker->first);
+    if (together[i] != i) {
+      layers.push_back(layers[together[i]]);
+    } else {
+      layers.push_back(is_sole ? maker->second : count++);
+    }
     for (const std::string& output : node.outputs)
       if (!output.empty()) makers[output] = layers.back();
   }

@@ -26,8 +26,9 @@ struct GraphLayers {
 };
 
 /// The layer of each node, with layers as small as possible. An activation function is in one layer with the operator
-/// before it, if it alone reads that operator's result, because kernels compute both together. Layers are numbered from
-/// 0 in the order of their first nodes.
+/// before it, if it alone reads that operator's result, because kernels compute both together. A value that cannot
+/// travel (see can_travel) stays within a layer: its maker, its last reader and all between them are one. Layers are
+/// numbered from 0 in the order of their first nodes.
 std::vector<std::size_t> fused_layers(const Graph& graph);
 
 /// layer: the layer of each node. Every number up to the highest is used, and no node reads from a layer with a higher

@@ -48,6 +48,23 @@ TEST(GraphLayers, HoldAnActivationWithItsMaker) {
   EXPECT_EQ(layers_of(fork(), 2, true).network.layers[0].activations, 2 * 4 * 2 * 8);  // h and a are kept
 }
 
+// A sequence with the batch in the middle, and a Relu whose result is wanted again behind it.
+TEST(GraphLayers, HoldAllThroughWhichAValueFlowsThatCannotTravel) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 5, 4}}}};
+  parts.outputs = {"y"};
+  const std::map<std::string, Attribute> swapped{{"perm", std::vector<std::int64_t>{1, 0, 2}}};
+  parts.nodes = {{"relu", "Relu", {}, {"x"}, {"a"}},
+                 {"turn", "Transpose", swapped, {"a"}, {"t"}},
+                 {"exp", "Exp", {}, {"t"}, {"u"}},
+                 {"back", "Transpose", swapped, {"u"}, {"b"}},
+                 {"add", "Add", {}, {"b", "a"}, {"y"}}};
+  const Graph graph = Graph::create(std::move(parts)).value();
+  const GraphLayers made = layers_of(graph, 2, false);
+  EXPECT_EQ(made.nodes, (std::vector<std::vector<std::size_t>>{{0}, {1, 2, 3}, {4}}));
+  EXPECT_TRUE(check(made.network).ok());
+}
+
 TEST(GraphLayers, AreWhatTheCallerKeepsTogether) {
   const std::vector<std::size_t> two = {0, 0, 0, 1, 1};
   const GraphLayers made = layers_of(fork(), two, 2, false);
