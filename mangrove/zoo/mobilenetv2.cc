@@ -17,12 +17,8 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-/// The nearest multiple of 8 to `channels` times `width`, at least 8, and no more than 10 % below it, as the authors'
-/// code rounds.
 std::int64_t scaled(std::int64_t channels, double width) {
-  const double wanted = static_cast<double>(channels) * width;
-  const std::int64_t rounded = std::max<std::int64_t>(8, static_cast<std::int64_t>(wanted + 4) / 8 * 8);
-  return static_cast<double>(rounded) < 0.9 * wanted ? rounded + 8 : rounded;
+  return multiple_of_8(static_cast<double>(channels) * width);
 }
 
 /// Inverted residual: 1x1 expansion, 3x3 depthwise, linear 1x1 projection; added to x where the shapes are equal.

@@ -173,6 +173,15 @@ Value NetworkBuilder::dense(const std::string& name, const Value& x, std::int64_
                {{"transB", std::int64_t{1}}});
 }
 
+Value NetworkBuilder::parameter(const std::string& name, const Shape& shape, const Initializer& weights, Fans fans) {
+  if (!reserve(shape)) return {name, shape};
+  Tensor tensor(DType::f32, shape);
+  initialize(weights, fans, random_, tensor.as<float>());
+  values_[name] = {tensor.dtype(), shape};
+  parts_.initializers.emplace(name, std::move(tensor));
+  return {name, shape};
+}
+
 void NetworkBuilder::fill_bias(const std::string& layer, float value) {
   if (const auto found = parts_.initializers.find(layer + ".bias"); found != parts_.initializers.end()) {
     std::ranges::fill(found->second.as<float>(), value);

@@ -87,6 +87,9 @@ class NetworkBuilder {
               std::vector<Constant> constants = {}, std::map<std::string, Attribute> attributes = {},
               std::size_t output = 0);
 
+  /// A parameter that is a value by itself, like the token of a class, drawn by this initializer.
+  Value parameter(const std::string& name, const Shape& shape, const Initializer& weights, Fans fans = {});
+
   /// Sets every element of a layer's bias.
   void fill_bias(const std::string& layer, float value);
   Random& random() { return random_; }

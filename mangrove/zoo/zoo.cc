@@ -29,7 +29,7 @@ struct Family {
 Build build_mlp, build_lenet, build_alexnet, build_nin, build_vgg, build_resnet, build_wide_resnet, build_mobilenet,
     build_mobilenetv2, build_shufflenet_v1, build_shufflenet_v2, build_squeezenet, build_xception, build_densenet_bc,
     build_densenet, build_darknet_19, build_branchy_lenet, build_branchy_alexnet, build_branchy_resnet, build_ddnn,
-    build_lstm, build_gru;
+    build_lstm, build_gru, build_mobilenetv3, build_efficientnet, build_convnext, build_vit;
 
 namespace {
 
@@ -164,6 +164,28 @@ const std::vector<Family>& table() {
        Sample::window,
        &build_gru,
        {{"gru", window, 6, 153'222, 19'317'504}}},
+      {{"mobilenetv3", "mobilenetv3-S, S one of large, small", "inverted residuals, hard Swish, squeeze-and-excitation",
+        "Howard et al., ICCV 2019"},
+       Sample::image,
+       &build_mobilenetv3,
+       {{"mobilenetv3-large", imagenet, 1000, 5'483'032, 216'589'760},
+        {"mobilenetv3-small", imagenet, 1000, 2'542'856, 56'510'400}}},
+      {{"efficientnet", "efficientnet-b0", "inverted residuals, Swish, squeeze-and-excitation", "Tan & Le, ICML 2019"},
+       Sample::image,
+       &build_efficientnet,
+       {{"efficientnet-b0", imagenet, 1000, 5'288'548, 385'814'752}}},
+      {{"convnext", "convnext-S, S one of t, s, b", "depthwise 7x7 convolutions, perceptrons for each pixel",
+        "Liu et al., CVPR 2022"},
+       Sample::image,
+       &build_convnext,
+       {{"convnext-t", imagenet, 1000, 28'589'128, 4'455'531'264}}},
+      {{"vit", "vit-S-P, size S one of ti, s, b, patches of P x P pixels (16 where left out)", "vision transformers",
+        "Dosovitskiy et al., ICLR 2021"},
+       Sample::image,
+       &build_vit,
+       {{"vit-ti", imagenet, 1000, 5'717'416, 1'253'683'200},
+        {"vit-s", imagenet, 1000, 22'050'664, 4'598'882'304},
+        {"vit-b", imagenet, 1000, 86'567'656, 17'563'828'224}}},
   };
   return families;
 }

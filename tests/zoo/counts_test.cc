@@ -52,6 +52,13 @@ const std::map<std::string, Published> kPublished = {
     {"densenet-bc-100-12", {0.8e6, 0.05e6}},
     {"densenet-121", {8.0e6, 0.05e6, 2.85e9, 0.05e9}},
     {"darknet-19", {20.8e6, 0.05e6, 2.79e9, 0.005e9}},  // "5.58 billion operations", two for a multiply-add
+    {"mobilenetv3-large", {5.4e6, 0.1e6, 219e6, 3e6}},  // the rows of table 1 give 217 M
+    {"mobilenetv3-small", {2.5e6, 0.05e6, 56e6, 1e6}},
+    {"efficientnet-b0", {5.3e6, 0.05e6, 0.39e9, 0.005e9}},
+    {"convnext-t", {28.6e6, 0.05e6, 4.5e9, 0.05e9}},
+    {"vit-ti", {5.7e6, 0.05e6, 1.3e9, 0.05e9}},  // Touvron et al., table 1 and their code
+    {"vit-s", {22e6, 0.5e6, 4.6e9, 0.05e9}},
+    {"vit-b", {86e6, 1e6, 17.6e9, 0.1e9}},
     // 4 128 (9 + 128) and 4 128 (128 + 128) weights, each used in 128 steps, as many biases as ONNX has, and 128 6 + 6
     {"lstm", {70'144 + 131'072 + 2 * 1'024 + 774, 0, 128 * (70'144 + 131'072) + 768, 0}},
     {"gru", {52'608 + 98'304 + 2 * 768 + 774, 0, 128 * (52'608 + 98'304) + 768, 0}},

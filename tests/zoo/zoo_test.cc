@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/operator.h"
@@ -13,11 +15,16 @@
 namespace mangrove::zoo {
 namespace {
 
+/// Of b all parameters and states are those of a, and it has no others.
 bool same_weights(const Graph& a, const Graph& b) {
-  return std::all_of(a.initializers().begin(), a.initializers().end(), [&b](const auto& entry) {
-    const Tensor& other = b.initializers().at(entry.first);
-    return entry.second.shape() == other.shape() &&
-           std::memcmp(entry.second.data(), other.data(), static_cast<std::size_t>(other.bytes())) == 0;
+  if (a.parameters() != b.parameters() || a.states() != b.states()) return false;
+  std::vector<std::string> names = a.parameters();
+  const std::vector<std::string> states = a.states();
+  names.insert(names.end(), states.begin(), states.end());
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    const Tensor &one = a.initializers().at(name), &other = b.initializers().at(name);
+    return one.shape() == other.shape() &&
+           std::memcmp(one.data(), other.data(), static_cast<std::size_t>(other.bytes())) == 0;
   });
 }
 
