@@ -67,6 +67,18 @@ TEST(NewHead, TakesTheMeanOverHeightAndWidthForPooling) {
   EXPECT_TRUE(graph->metadata().empty()) << "they were of other data";
 }
 
+TEST(NewHead, ATransformerKeepsAllButItsLastDenseLayer) {
+  const Graph before = build_headed("vit-ti-8", {3, 16, 16});
+  const auto graph = with_new_head(before, {3, 16, 16}, 7, 1);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->value(graph->outputs()[0]).shape, (Shape{kBatch, 7}));
+  EXPECT_EQ(graph->initializers().at("head.fc.weight").shape(), (Shape{7, 192}));
+  EXPECT_EQ(graph->parameters().size(), before.parameters().size());
+  const auto other = with_new_head(before, {3, 32, 32}, 7, 1);
+  ASSERT_FALSE(other.ok()) << "its positions are for other samples";
+  EXPECT_NE(other.error().message.find("does not take [3, 32, 32]"), std::string::npos) << other.error().message;
+}
+
 TEST(NewHead, NetworksThatDoNotFitAreRefusedByName) {
   const auto without = with_new_head(build_headed("lenet", {1, 28, 28}), {1, 28, 28}, 3, 1);
   ASSERT_FALSE(without.ok());
