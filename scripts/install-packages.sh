@@ -8,10 +8,11 @@ set -euo pipefail
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
        libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libgtest-dev
        libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev libsystemd-dev libhwy-dev ca-certificates
+       libmosquitto-dev libcoap3-dev
        coinor-libcbc-dev iproute2"
 # Debian's oneDNN has no fast kernels for other processors than these
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
-test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon git dpkg-dev xz-utils"
+test="libonnx-testdata python3 curl mosquitto mosquitto-clients libcoap3-bin groff-base avahi-daemon dbus-daemon git dpkg-dev xz-utils"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 package="dpkg-dev file lintian debootstrap gzip systemd git python3 xz-utils"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap

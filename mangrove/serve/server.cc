@@ -17,7 +17,7 @@ struct Server::Parts {
       : options(std::move(given)),
         rules(options.credentials != nullptr, options.tokens),
         classifier(options.data_folder),
-        rest(models, rules, classifier, traffic, options.version),
+        rest(models, rules, classifier, traffic, {.version = options.version, .more_metrics = options.more_metrics}),
         service(models, rules, traffic, options.version) {}
 
   const ServerOptions options;

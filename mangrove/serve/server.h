@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct ServerOptions {
   HttpLimits limits = {};             // of REST; max_request and room also of gRPC
   std::string version = "";           // of the program
   data::DataFolder data_folder = {};  // see ImageClassifier
+  std::function<std::string()> more_metrics = {};  // of what else the process does, for GET /metrics; empty: none
 };
 
 /// Answers the Open Inference Protocol v2 over REST and gRPC.

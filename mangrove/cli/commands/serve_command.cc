@@ -26,6 +26,7 @@
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/keys.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/sensors/sensor_service.h"
 #include "mangrove/serve/cluster_model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/model_repository.h"
@@ -68,7 +69,7 @@ struct ServeState {
   serve::ModelOptions model;
   serve::ServerOptions server;
   ClusterPart cluster;
-  std::string name, repository, identity, token_file, data_dir;
+  std::string name, repository, identity, token_file, data_dir, sources;
   Overrides overrides;
 
   Keys keys() {
@@ -87,6 +88,8 @@ struct ServeState {
     keys.add("insecure", server.insecure,
              "plain text at any address: everybody who reaches it may use the models; also to the coordinator");
     keys.add_bytes("max_request", server.limits.max_request, "longest body of a request", 1, kMostRequest);
+    keys.add("sources", sources,
+             "YAML file of sensors that ask over MQTT and CoAP, and where the answers go (docs/sensors.md)");
     keys.add("data_dir", data_dir, "folder of the data sets; only a model trained with zca needs it, for classify");
     return keys;
   }
@@ -198,10 +201,21 @@ Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const ServeState& 
       graph, state.name, std::move(job), [access, stop] { return connect_client(access, stop); }, state.model);
 }
 
+/// Null: no sources were given. errors: those of load_sources() and SensorService::start().
+Result<std::unique_ptr<sensors::SensorService>> start_sensors(serve::Models& models, const ServeState& state) {
+  if (state.sources.empty()) return std::unique_ptr<sensors::SensorService>();
+  MG_TRY(sensors::SourcesFile file, sensors::load_sources(state.sources));
+  return sensors::SensorService::start(
+      models, {.file = std::move(file), .model = state.name, .data_folder = state.server.data_folder});
+}
+
 /// Serves these models until stop is requested; `waiting` says how many requests wait.
 Status serve_models(serve::Models& models, const ServeState& state, const std::function<std::int64_t()>& waiting,
                     ServiceNotice& notice, CommandContext& context) {
-  MG_TRY(const auto server, serve::Server::start(models, state.server));
+  MG_TRY(const auto sensors, start_sensors(models, state));
+  serve::ServerOptions options = state.server;
+  if (sensors) options.more_metrics = [raw = sensors.get()] { return sensors::metrics_text(raw->counts()); };
+  MG_TRY(const auto server, serve::Server::start(models, options));
   if (state.server.credentials == nullptr) {
     warn_if_insecure(state.server.insecure, server->http_address());
     warn_if_insecure(state.server.insecure, server->grpc_address());
@@ -216,8 +230,10 @@ Status serve_models(serve::Models& models, const ServeState& state, const std::f
     say_ready(*server, state, context.output);
     serve_until_stopped(*server, waiting, context);
   }
+  if (sensors) sensors->stop(kGrace);
   server->stop(kGrace);
-  const ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began};
+  ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began, .sensors = {}};
+  if (sensors) report.sensors = sensors->counts();
   return print_result(report.json(), report.text(), context.output);
 }
 
@@ -267,6 +283,7 @@ void add_serve_command(CLI::App& app, CommandContext& context) {
       "                 --grpc 0.0.0.0:8001 --identity node.pem --token-file tokens\n"
       "  mangrove serve digits --model model.onnx --coordinator 192.168.1.10:7070 \\\n"
       "                 --stages 3 --priority 1\n"
+      "  mangrove serve digits --model model.onnx --sources sensors.yaml\n"
       "  curl --data-binary @digit.png localhost:8000/v2/models/digits/classify\n"
       "It ends on SIGINT (Ctrl-C) or SIGTERM, after the requests that have come.");
   command->callback([&app, &context, state] {

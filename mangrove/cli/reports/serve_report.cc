@@ -26,17 +26,45 @@ std::string latency_text(const serve::TrafficCounts& traffic) {
   return fmt::format("p50 {}, p99 {}", format_seconds(traffic.quantile(0.5)), format_seconds(traffic.quantile(0.99)));
 }
 
+nlohmann::json sensors_json(const sensors::SensorCounts& counts) {
+  nlohmann::json json = {{"sources", nlohmann::json::array()}};
+  for (const sensors::SensorCounter& counter : sensors::sensor_counters()) json[counter.name] = counter.value(counts);
+  for (const sensors::SourceCounts& source : counts.sources) {
+    nlohmann::json& one = json["sources"].emplace_back(nlohmann::json{{"source", source.source}});
+    for (const sensors::SourceCounter& counter : sensors::source_counters()) one[counter.name] = counter.value(source);
+  }
+  return json;
+}
+
+/// "air: 20 received, 19 answered, 1 dropped": a line for each source, without what has not happened.
+std::string sensors_text(const sensors::SensorCounts& counts) {
+  std::string text;
+  for (const sensors::SourceCounts& source : counts.sources) {
+    text += fmt::format("{}: {} received", source.source, format_count(static_cast<std::int64_t>(source.received)));
+    for (const sensors::SourceCounter& counter : sensors::source_counters())
+      if (const std::uint64_t value = counter.value(source); value > 0 && std::string_view(counter.name) != "received")
+        text += fmt::format(", {} {}", format_count(static_cast<std::int64_t>(value)), counter.name);
+    text += "\n";
+  }
+  return text + fmt::format("{} sent, {} still to send, {} dropped for want of room\n",
+                            format_count(static_cast<std::int64_t>(counts.sent)),
+                            format_count(static_cast<std::int64_t>(counts.waiting)),
+                            format_count(static_cast<std::int64_t>(counts.unsent)));
+}
+
 }  // namespace
 
 nlohmann::json ServeReport::json() const {
-  return {{"requests", traffic.requests()},
-          {"answered", traffic.answered},
-          {"refused", traffic.refused},
-          {"late", traffic.late},
-          {"failed", traffic.failed},
-          {"requests_per_s", rate_of(traffic.answered, seconds)},
-          {"latency", {{"p50_s", traffic.quantile(0.5)}, {"p99_s", traffic.quantile(0.99)}}},
-          {"seconds", seconds}};
+  nlohmann::json report = {{"requests", traffic.requests()},
+                           {"answered", traffic.answered},
+                           {"refused", traffic.refused},
+                           {"late", traffic.late},
+                           {"failed", traffic.failed},
+                           {"requests_per_s", rate_of(traffic.answered, seconds)},
+                           {"latency", {{"p50_s", traffic.quantile(0.5)}, {"p99_s", traffic.quantile(0.99)}}},
+                           {"seconds", seconds}};
+  if (sensors) report["sensors"] = sensors_json(*sensors);
+  return report;
 }
 
 std::string ServeReport::text() const {
@@ -45,7 +73,7 @@ std::string ServeReport::text() const {
                   format_seconds(seconds));
   if (traffic.answered > 0) line += ", " + latency_text(traffic);
   if (const std::string losses = losses_text(traffic); !losses.empty()) line += "; " + losses;
-  return line + "\n";
+  return line + "\n" + (sensors ? sensors_text(*sensors) : "");
 }
 
 std::string serve_line(const serve::TrafficCounts& traffic, Seconds seconds, std::int64_t waiting) {

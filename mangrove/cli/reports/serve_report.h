@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "mangrove/base/units.h"
+#include "mangrove/sensors/counts.h"
 #include "mangrove/serve/protocol/traffic.h"
 
 namespace mangrove::cli {
@@ -13,6 +15,7 @@ namespace mangrove::cli {
 struct ServeReport {
   serve::TrafficCounts traffic;
   Seconds seconds;
+  std::optional<sensors::SensorCounts> sensors;  // with sources
 
   nlohmann::json json() const;
   std::string text() const;

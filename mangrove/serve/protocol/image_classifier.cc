@@ -12,18 +12,6 @@ namespace {
 
 constexpr std::size_t kMostKeptPreparations = 16;
 
-/// Of a network with early exits, whose outputs are alike, the last output answers; else the first.
-const TensorMetadata* classifying_output(const ModelMetadata& model) {
-  if (model.outputs.empty()) return nullptr;
-  const TensorMetadata& first = model.outputs.front();
-  const bool are_alike = std::ranges::all_of(model.outputs, [&](const TensorMetadata& output) {
-    return output.dtype == first.dtype && output.shape == first.shape;
-  });
-  const TensorMetadata& output = are_alike ? model.outputs.back() : first;
-  const bool classifies = output.dtype == DType::f32 && output.shape.size() == 2 && output.shape[1] > 1;
-  return classifies ? &output : nullptr;
-}
-
 std::vector<std::pair<std::string, ValueInfo>> input_infos(const ModelMetadata& model) {
   std::vector<std::pair<std::string, ValueInfo>> infos;
   for (const TensorMetadata& input : model.inputs)
@@ -89,6 +77,17 @@ Result<std::vector<learn::RankedClass>> ImageClassifier::top_classes(const Infer
   if (response.outputs.size() != 1 || response.outputs.front().tensor.dtype() != DType::f32)
     return make_error(Code::internal, "the model has answered with another output");
   return learn::top_classes(std::as_const(response.outputs.front().tensor).as<float>(), count);
+}
+
+const TensorMetadata* classifying_output(const ModelMetadata& model) {
+  if (model.outputs.empty()) return nullptr;
+  const TensorMetadata& first = model.outputs.front();
+  const bool are_alike = std::ranges::all_of(model.outputs, [&](const TensorMetadata& output) {
+    return output.dtype == first.dtype && output.shape == first.shape;
+  });
+  const TensorMetadata& output = are_alike ? model.outputs.back() : first;
+  const bool classifies = output.dtype == DType::f32 && output.shape.size() == 2 && output.shape[1] > 1;
+  return classifies ? &output : nullptr;
 }
 
 std::string class_label(const ModelMetadata& model, std::size_t number) {

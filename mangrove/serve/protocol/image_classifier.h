@@ -39,6 +39,10 @@ class ImageClassifier {
   std::map<std::string, Preparation> kept_ MG_GUARDED_BY(mutex_);  // by all that it is made of
 };
 
+/// Of a network with early exits, whose outputs are alike, the last output answers; else the first. Null: it is not
+/// f32 [N, classes].
+const TensorMetadata* classifying_output(const ModelMetadata& model);
+
 /// The name of a class, or its number.
 std::string class_label(const ModelMetadata& model, std::size_t number);
 

@@ -84,7 +84,7 @@ HttpResponse RestApi::answer(HttpRequest request, const std::stop_token& stop) {
 Result<HttpResponse> RestApi::perform(const Call& call) {
   switch (call.match.route->operation) {
     case Operation::describe_server:
-      return json_response(server_json(version_));
+      return json_response(server_json(facts_.version));
     case Operation::say_live:
       return json_response({{"live", true}});
     case Operation::say_ready: {
@@ -110,7 +110,7 @@ Result<HttpResponse> RestApi::perform(const Call& call) {
     case Operation::unload_model:
       return load_model(call);
     case Operation::describe_interface:
-      return json_response(openapi_page(version_, rules_.asks()));
+      return json_response(openapi_page(facts_.version, rules_.asks()));
     case Operation::export_metrics:
       return export_metrics();
   }
@@ -202,6 +202,7 @@ Result<HttpResponse> RestApi::export_metrics() const {
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4";
   response.body = metrics_text(models, traffic_->counts());
+  if (facts_.more_metrics) response.body += facts_.more_metrics();
   return response;
 }
 

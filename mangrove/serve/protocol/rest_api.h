@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -21,14 +22,18 @@ namespace mangrove::serve {
 /// threads: any thread may call any method.
 class RestApi final : public HttpHandler {
  public:
-  /// models, rules, classifier: must outlive this. version: of the server.
+  struct Facts {
+    std::string version = {};                        // of the server
+    std::function<std::string()> more_metrics = {};  // what follows those of the models; empty: nothing
+  };
+  /// models, rules, classifier: must outlive this.
   RestApi(Models& models, const AccessRules& rules, ImageClassifier& classifier, std::shared_ptr<Traffic> traffic,
-          std::string version)
+          Facts facts)
       : models_(models),
         rules_(rules),
         classifier_(classifier),
         traffic_(std::move(traffic)),
-        version_(std::move(version)) {}
+        facts_(std::move(facts)) {}
 
   std::optional<HttpResponse> refuse(const HttpHead& head) const override;
   HttpResponse answer(HttpRequest request, const std::stop_token& stop) override;
@@ -51,7 +56,7 @@ class RestApi final : public HttpHandler {
   const AccessRules& rules_;
   ImageClassifier& classifier_;
   const std::shared_ptr<Traffic> traffic_;
-  const std::string version_;
+  const Facts facts_;
 };
 
 }  // namespace mangrove::serve

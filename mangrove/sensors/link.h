@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/keys.h"
+#include "mangrove/base/result.h"
+#include "mangrove/sensors/message_queue.h"
+#include "mangrove/sensors/sources_file.h"
+
+namespace mangrove::sensors {
+
+/// What a link tells the service. Called on threads of the link; must not block.
+struct LinkEvents {
+  std::function<void(Message)> came;
+  std::function<void(std::uint64_t token)> confirmed;  // what send() got with it
+  std::function<void()> changed;                       // is_connected() says something else now
+  std::function<Seconds()> wall_clock;                 // since 1970
+};
+
+/// A connection to where messages come from and perhaps answers go to.
+/// threads: any thread may call any method.
+class Link {
+ public:
+  /// Ends it: no event is told any more when this returns.
+  virtual ~Link() = default;
+  virtual bool is_connected() const = 0;
+  /// Times that it was lost and came back.
+  virtual std::uint64_t reconnects() const = 0;
+  /// Sends without waiting; LinkEvents::confirmed tells when the other side has it, also after a reconnection.
+  /// errors: unavailable (there is no connection), invalid_argument (never: repeat it not), unimplemented (no sink).
+  virtual Status send(std::uint64_t token, const std::string& topic, std::string_view payload) = 0;
+};
+
+/// A kind of link. The row says all that others need to know.
+struct LinkKind {
+  const char* name;
+  const char* help;
+  bool is_sink;  // answers can be sent there
+  void (*add_keys)(Keys& keys, LinkOptions& options);
+  /// errors: invalid_argument.
+  Status (*check)(const SourceOptions& options);
+  /// Starts it. It goes on trying to connect until it ends. errors: invalid_argument, permission_denied, not_found
+  /// (files), unavailable (an address that is taken).
+  Result<std::unique_ptr<Link>> (*start)(const SourceOptions& options, const std::string& default_client_id,
+                                         LinkEvents events);
+};
+
+std::span<const LinkKind> link_kinds();
+/// errors: not_found.
+Result<const LinkKind*> find_link_kind(std::string_view name);
+
+}  // namespace mangrove::sensors

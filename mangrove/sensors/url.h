@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mangrove/base/result.h"
+
+namespace mangrove::sensors {
+
+/// SCHEME://HOST:PORT/PATH. The host of an IPv6 address stands in brackets, which are not part of `host`.
+struct Url {
+  std::string scheme, host;
+  int port = 0;
+  std::string path;  // without the slash in front
+};
+
+/// A scheme and the port of an address that has none.
+struct Scheme {
+  const char* name;
+  int port;
+};
+
+/// errors: invalid_argument: names the url and what was expected.
+Result<Url> parse_url(std::string_view text, const std::vector<Scheme>& schemes);
+
+}  // namespace mangrove::sensors
