@@ -41,6 +41,8 @@ constexpr Target kTargets[] = {
     {"rest_target", &rest_target},
     {"safetensors", &safetensors},
     {"secure_sum", &secure_sum},
+    {"sensor_message", &sensor_message},
+    {"sensor_sources", &sensor_sources},
     {"shard", &shard},
     {"signature", &signature},
     {"tar", &tar},

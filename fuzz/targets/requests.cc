@@ -1,5 +1,7 @@
 #include "fuzz/targets/requests.h"
 
+#include "mangrove/sensors/payload.h"
+#include "mangrove/sensors/series_table.h"
 #include "mangrove/serve/http/target.h"
 #include "mangrove/serve/http/tokens.h"
 #include "mangrove/serve/open_inference.pb.h"
@@ -38,6 +40,21 @@ void json_request(std::string_view bytes) {
 void rest_target(std::string_view bytes) {
   static_cast<void>(serve::find_route("GET", bytes));
   static_cast<void>(serve::query_value(bytes, "k"));
+}
+
+/// The first byte chooses the format.
+void sensor_message(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto formats = sensors::payload_formats();
+  const sensors::PayloadFormat& format = formats[static_cast<unsigned char>(bytes.front()) % formats.size()];
+  sensors::PayloadOptions options{.format = format.name};
+  if (format.has_fields) options = {.format = format.name, .value = "/v", .time = "/t", .id = "/i"};
+  const auto reading = sensors::decode_payload(bytes.substr(1), options);
+  if (!reading.ok()) return;
+  sensors::SeriesTable series;
+  sensors::WindowCounts counts;
+  const sensors::SeriesTable::Group group{.options = {.length = 4, .hop = 1, .lateness = 2, .ahead = 1e12}, .rows = 1};
+  static_cast<void>(series.add(group, "s", 0, *reading, 1e9, counts));
 }
 
 }  // namespace mangrove::fuzz

@@ -14,6 +14,7 @@
 #include "mangrove/plan/pipedream.h"
 #include "mangrove/plan/profile.h"
 #include "mangrove/privacy/split.h"
+#include "mangrove/sensors/sources_file.h"
 #include "mangrove/sim/world.h"
 #include "mangrove/testbed/board_file.h"
 #include "mangrove/train/job_settings.h"
@@ -61,6 +62,10 @@ void job_file(std::string_view bytes) {
 void profile(std::string_view bytes) {
   static_cast<void>(plan::parse_profile(std::string(bytes), "profile.yaml"));
   static_cast<void>(plan::parse_pipedream(std::string(bytes)));
+}
+
+void sensor_sources(std::string_view bytes) {
+  static_cast<void>(sensors::parse_sources(std::string(bytes), "sources.yaml"));
 }
 
 void tiers(std::string_view bytes) {

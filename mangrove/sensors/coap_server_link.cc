@@ -106,7 +106,7 @@ class CoapServerLink final : public Link {
   const std::shared_ptr<Replies> replies_ = std::make_shared<Replies>();
   std::map<std::uint64_t, Client> clients_;  // by the number of their message
   std::uint64_t last_ = 0;
-  std::deque<std::string> remembered_;  // session, number and token of messages
+  std::deque<std::string> remembered_;  // addresses, number and token of messages
   std::jthread thread_;
 };
 
@@ -189,8 +189,8 @@ void CoapServerLink::work(const std::stop_token& stop) {
 
 /// A client that has not heard of its message's arrival sends it again.
 bool CoapServerLink::is_repeated(const coap_session_t* session, const coap_pdu_t* request) {
-  const auto place = reinterpret_cast<std::uintptr_t>(session);
-  std::string key = std::to_string(place) + " " + std::to_string(coap_pdu_get_mid(request)) + " " + token_text(request);
+  std::string key = std::string(coap_session_str(session)) + " " + std::to_string(coap_pdu_get_mid(request)) + " " +
+                    token_text(request);
   if (std::ranges::find(remembered_, key) != remembered_.end()) return true;
   remembered_.push_back(std::move(key));
   if (remembered_.size() > kRememberedMessages) remembered_.pop_front();

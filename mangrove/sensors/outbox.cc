@@ -24,11 +24,11 @@ class MemoryOutbox final : public Outbox {
 
   Status put(const std::vector<Letter>& letters, const std::vector<std::string>& /*seen*/) override {
     for (const Letter& letter : letters) {
-      while (!letters_.empty() && bytes_ + letter.bytes() > limit_) drop_oldest();
       if (letter.bytes() > limit_) {
         ++dropped_;
         continue;
       }
+      while (bytes_ + letter.bytes() > limit_) drop_oldest();
       bytes_ += letter.bytes();
       letters_.push_back(letter);
       letters_.back().number = ++last_;
@@ -101,7 +101,7 @@ Status DiskOutbox::prepare() {
         "CREATE TABLE IF NOT EXISTS letters (number INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, "
         "topic TEXT NOT NULL, payload BLOB NOT NULL, bytes INTEGER NOT NULL)",
         "CREATE INDEX IF NOT EXISTS letters_of_sink ON letters (sink, number)",
-        "CREATE TABLE IF NOT EXISTS seen (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE)",
+        "CREATE TABLE IF NOT EXISTS seen (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
         "CREATE TABLE IF NOT EXISTS board (one INTEGER PRIMARY KEY CHECK (one = 1), origin TEXT NOT NULL, "
         "reserved INTEGER NOT NULL)"})
     MG_RETURN_IF_ERROR(database.run(sql));

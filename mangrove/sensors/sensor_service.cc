@@ -81,6 +81,27 @@ Status check_models(const serve::Models& models, const std::vector<std::unique_p
   return {};
 }
 
+/// What a link does with a message. The worker and the queue must outlive the link.
+std::function<void(Message)> receiver(Worker& worker, MessageQueue& queue, const std::shared_ptr<Inbox>& inbox,
+                                      std::size_t source, Bytes longest) {
+  return [&worker, &queue, inbox, source, longest](Message message) {
+    worker.count(source, &SourceCounts::received);
+    if (inbox->is_stopping()) {
+      worker.count(source, &SourceCounts::dropped);
+      if (message.reply) message.reply(make_error(Code::unavailable, "the server is being stopped"));
+      return;
+    }
+    if (static_cast<Bytes>(message.payload.size()) > longest) {
+      worker.count(source, &SourceCounts::invalid);
+      if (message.reply) message.reply(make_error(Code::out_of_range, "it is longer than max_message"));
+      return;
+    }
+    if (const std::uint64_t dropped = queue.push(std::move(message)); dropped > 0)
+      worker.count(source, &SourceCounts::dropped, dropped);
+    inbox->wake();
+  };
+}
+
 }  // namespace
 
 SensorService::SensorService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -106,19 +127,7 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
   for (std::size_t i = 0; i < parts->sources.size(); ++i) {
     const SourceOptions& source = parts->sources[i]->options;
     MG_TRY(const LinkKind* const kind, find_link_kind(source.kind));
-    LinkEvents events{.came =
-                          [worker = parts->worker.get(), queue = &parts->sources[i]->queue, inbox = parts->inbox, i,
-                           longest = source.max_message](Message message) {
-                            if (static_cast<Bytes>(message.payload.size()) > longest) {
-                              worker->count(i, &SourceCounts::received);
-                              worker->count(i, &SourceCounts::invalid);
-                              if (message.reply)
-                                message.reply(make_error(Code::out_of_range, "longer than max_message"));
-                              return;
-                            }
-                            worker->count(i, &SourceCounts::dropped, queue->push(std::move(message)));
-                            inbox->wake();
-                          },
+    LinkEvents events{.came = receiver(*parts->worker, parts->sources[i]->queue, parts->inbox, i, source.max_message),
                       .confirmed = [inbox = parts->inbox](std::uint64_t token) { inbox->confirm(token); },
                       .changed = [inbox = parts->inbox] { inbox->wake(); },
                       .wall_clock = wall_clock};

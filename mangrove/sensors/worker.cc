@@ -101,7 +101,6 @@ void Worker::invalid(std::size_t source, Message& message, const Error& error) {
 }
 
 void Worker::read(std::size_t source, Message message) {
-  count(source, &SourceCounts::received);
   if (const Status read = read_checked(source, message); !read.ok()) invalid(source, message, read.error());
 }
 

@@ -28,7 +28,8 @@ std::unique_ptr<DiskOutbox> opened(const TemporaryFolder& folder, const DiskOutb
 
 std::string payloads(Outbox& outbox, const std::string& sink = "hub") {
   std::string all;
-  for (const Letter& one : outbox.after(sink, 0, 1000).value()) all += one.payload;
+  const auto letters = outbox.after(sink, 0, 1000);
+  for (const Letter& one : letters.value()) all += one.payload;
   return all;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Windows = std::vector<std::vector<float>>;
 
-constexpr Seconds kStart = 1'700'000'000;  // a multiple of all window lengths here
+constexpr Seconds kStart = 1'699'999'200;  // a multiple of all window lengths here
 
 /// A series, to which values come at the moment of their measurement unless a test says otherwise.
 struct Series {
