@@ -11,14 +11,15 @@
 #include <cerrno>
 #include <climits>
 #include <cmath>
+#include <string>
 
 namespace mangrove::serve {
 namespace {
 
 constexpr Bytes kMostDrained = MiB(1);  // that a client may still send while the connection is closed
 
-Error client_gone() {
-  return make_error(Code::unavailable, "the client has hung up");
+const char* name_of(Peer peer) {
+  return peer == Peer::client ? "the client" : "the server";
 }
 
 bool would_block(int error) {
@@ -35,20 +36,37 @@ Descriptor::~Descriptor() {
   if (number_ >= 0) ::close(number_);
 }
 
-Connection::Connection(Descriptor socket, TlsSession tls) : socket_(std::move(socket)), tls_(std::move(tls)) {
+Connection::Connection(Descriptor socket, TlsSession tls, Peer peer)
+    : socket_(std::move(socket)), tls_(std::move(tls)), peer_(peer) {
   if (tls_ == nullptr) return;
   SSL_set_fd(tls_.get(), socket_.number());
-  SSL_set_accept_state(tls_.get());
+  if (peer_ == Peer::client)
+    SSL_set_accept_state(tls_.get());
+  else
+    SSL_set_connect_state(tls_.get());
+}
+
+Error Connection::gone() const {
+  return make_error(Code::unavailable, std::string(name_of(peer_)) + " has hung up");
+}
+
+Error Connection::too_slow() const {
+  return make_error(Code::deadline_exceeded, std::string(name_of(peer_)) + " was too slow");
+}
+
+bool Connection::has_ended() const {
+  pollfd waiting{socket_.number(), POLLIN, 0};
+  return ::poll(&waiting, 1, 0) != 0;
 }
 
 Status Connection::wait_for(short events, Deadline deadline) const {
   for (;;) {
     const Seconds left = deadline - SteadyClock().now();
-    if (left <= 0) return make_error(Code::deadline_exceeded, "the client was too slow");
+    if (left <= 0) return too_slow();
     pollfd waiting{socket_.number(), events, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::ceil(std::min(left, 3600.0) * 1000)));
     if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return client_gone();
+    if (ready < 0 && errno != EINTR) return gone();
   }
 }
 
@@ -60,7 +78,7 @@ Status Connection::wait_for_tls(int result, Deadline deadline) const {
       return wait_for(POLLOUT, deadline);
     default:
       ERR_clear_error();
-      return client_gone();
+      return gone();
   }
 }
 
@@ -70,6 +88,9 @@ Status Connection::shake_hands(Deadline deadline) {
     ERR_clear_error();
     const int done = SSL_do_handshake(tls_.get());
     if (done == 1) break;
+    if (const long problem = SSL_get_verify_result(tls_.get()); peer_ == Peer::server && problem != X509_V_OK)
+      return make_error(Code::permission_denied, std::string("the certificate of the server is not trusted: ") +
+                                                     X509_verify_cert_error_string(problem));
     MG_RETURN_IF_ERROR(wait_for_tls(done, deadline));
   }
   member_ = proven_member(*tls_);
@@ -81,7 +102,7 @@ Result<std::size_t> Connection::read_plain(std::span<char> into, Deadline deadli
     const ssize_t got = ::recv(socket_.number(), into.data(), into.size(), 0);
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno == EINTR) continue;
-    if (!would_block(errno)) return client_gone();
+    if (!would_block(errno)) return gone();
     MG_RETURN_IF_ERROR(wait_for(POLLIN, deadline));
   }
 }
@@ -98,13 +119,13 @@ Result<std::size_t> Connection::read_tls(std::span<char> into, Deadline deadline
 
 Result<std::size_t> Connection::read(std::span<char> into, Deadline deadline) {
   // a client that sends a byte now and then never lets a read wait: the deadline counts all the same
-  if (SteadyClock().now() >= deadline) return make_error(Code::deadline_exceeded, "the client was too slow");
+  if (SteadyClock().now() >= deadline) return too_slow();
   return tls_ == nullptr ? read_plain(into, deadline) : read_tls(into, deadline);
 }
 
 Result<std::size_t> Connection::write_some(std::string_view bytes, Deadline deadline) const {
   for (;;) {
-    if (SteadyClock().now() >= deadline) return make_error(Code::deadline_exceeded, "the client was too slow");
+    if (SteadyClock().now() >= deadline) return too_slow();
     if (tls_ != nullptr) {
       ERR_clear_error();
       const int done = SSL_write(tls_.get(), bytes.data(), at_most_int(bytes.size()));
@@ -115,7 +136,7 @@ Result<std::size_t> Connection::write_some(std::string_view bytes, Deadline dead
     const ssize_t done = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (done >= 0) return static_cast<std::size_t>(done);
     if (errno == EINTR) continue;
-    if (!would_block(errno)) return client_gone();
+    if (!would_block(errno)) return gone();
     MG_RETURN_IF_ERROR(wait_for(POLLOUT, deadline));
   }
 }

@@ -30,27 +30,35 @@ class Descriptor {
   int number_;
 };
 
-/// A connection with a client: TCP, or TLS over it. Each call waits no longer than its deadline, whatever the client
-/// does. threads: one at a time.
+/// Who is at the other end of a connection.
+enum class Peer { client, server };
+
+/// A connection with a client, or with a server: TCP, or TLS over it. Each call waits no longer than its deadline,
+/// whatever the other end does. threads: one at a time.
 class Connection {
  public:
   /// socket: does not block. tls: null for plain text.
-  Connection(Descriptor socket, TlsSession tls);
+  Connection(Descriptor socket, TlsSession tls, Peer peer = Peer::client);
 
-  /// Of TLS. errors: deadline_exceeded, unavailable (the client has hung up, or the handshake failed).
+  /// Of TLS. errors: deadline_exceeded; unavailable (the other end has hung up, or the handshake failed);
+  /// permission_denied (the certificate of a server is not trusted; says why).
   Status shake_hands(Deadline deadline);
-  /// Bytes that have come, at least one. 0: the client has ended. errors: deadline_exceeded, unavailable.
+  /// Bytes that have come, at least one. 0: the other end has ended. errors: deadline_exceeded, unavailable.
   Result<std::size_t> read(std::span<char> into, Deadline deadline);
   /// All of them. errors: deadline_exceeded, unavailable.
   Status write(std::string_view bytes, Deadline deadline);
-  /// Says that nothing more comes, and reads what the client still sends until it hangs up: else the system could
+  /// Says that nothing more comes, and reads what the other end still sends until it hangs up: else the system could
   /// throw away what was written last.
   void finish(Deadline deadline);
 
   int descriptor() const { return socket_.number(); }
   const std::optional<identity::Subject>& member() const { return member_; }
+  /// Whether bytes, or the end, have come that nobody has asked for: then a server has given the connection up.
+  bool has_ended() const;
 
  private:
+  Error gone() const;
+  Error too_slow() const;
   Status wait_for(short events, Deadline deadline) const;
   Status wait_for_tls(int result, Deadline deadline) const;
   Result<std::size_t> read_plain(std::span<char> into, Deadline deadline) const;
@@ -59,6 +67,7 @@ class Connection {
 
   const Descriptor socket_;
   const TlsSession tls_;
+  const Peer peer_;
   std::optional<identity::Subject> member_;
 };
 

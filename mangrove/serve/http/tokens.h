@@ -39,6 +39,11 @@ class Tokens {
   std::vector<Row> rows_;
 };
 
+/// The token that a client shows, from a file that only its owner may read: a line with a token alone, or lines as
+/// Tokens::load() takes them. Of several, that of the holder who may do most, and of these the first.
+/// errors: those of identity::read_secret_file(); invalid_argument (no token; names the file, and does not quote it).
+Result<std::string> load_own_token(const fs::path& file, Tokens::Holders holders);
+
 /// The token in "Bearer TOKEN"; "": there is none.
 std::string_view bearer_token(std::string_view authorization);
 

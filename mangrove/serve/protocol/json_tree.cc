@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLongestQuoted = 64;  // of a key in an error
-constexpr const char* kNoList = "an input whose 'data' are no list";
+constexpr const char* kNoList = "a tensor whose 'data' are no list";
 
 /// Takes what the parser reads, value by value. A function that returns false ends the parser.
 class TreeBuilder {
@@ -40,7 +40,7 @@ class TreeBuilder {
   bool binary(json::binary_t& /*value*/) { return false; }  // not in texts
 
   bool start_object(std::size_t /*size*/) {
-    if (in_elements()) return fail("an object in the data of an input");
+    if (in_elements()) return fail("an object in the data of a tensor");
     if (is_place_of_elements()) return fail(kNoList);
     return open(json::object());
   }
@@ -78,9 +78,9 @@ class TreeBuilder {
     return false;
   }
 
-  /// Whether the value that comes is "data" in an object of the list "inputs" of the root.
+  /// Whether the value that comes is "data" in an object of the list of tensors of the root.
   bool is_place_of_elements() const {
-    return open_.size() == 3 && key_ == "data" && open_[1] == inputs_ && open_[2]->is_object();
+    return open_.size() == 3 && key_ == "data" && open_[1] == tensors_ && open_[2]->is_object();
   }
 
   bool open_elements() {
@@ -98,7 +98,7 @@ class TreeBuilder {
   /// Puts a value at its place: the root, a new key of an object, or the end of a list.
   json* put(json value) {
     if (++values_ > limits_.values) {
-      fail("more than " + std::to_string(limits_.values) + " values besides the data of inputs");
+      fail("more than " + std::to_string(limits_.values) + " values besides the data of tensors");
       return nullptr;
     }
     if (open_.empty()) return &(tree_.root = std::move(value));
@@ -112,11 +112,11 @@ class TreeBuilder {
   }
   bool open(json empty) {
     if (open_.size() >= limits_.depth) return too_deep();
-    const bool is_inputs = open_.size() == 1 && top().is_object() && key_ == "inputs" && empty.is_array();
+    const bool is_tensors = open_.size() == 1 && top().is_object() && key_ == limits_.tensors && empty.is_array();
     json* const placed = put(std::move(empty));
     if (placed == nullptr) return false;
     open_.push_back(placed);
-    if (is_inputs) inputs_ = placed;
+    if (is_tensors) tensors_ = placed;
     return true;
   }
   bool close() {
@@ -128,7 +128,7 @@ class TreeBuilder {
   const JsonLimits& limits_;
   std::vector<json*>
       open_;  // the lists and objects that are not complete; a list does not grow while one of it is open
-  const json* inputs_ = nullptr;
+  const json* tensors_ = nullptr;
   std::string key_;  // of the value that comes next
   std::string problem_;
   std::size_t values_ = 0;

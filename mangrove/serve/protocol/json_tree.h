@@ -12,12 +12,13 @@ namespace mangrove::serve {
 
 /// How much a JSON text may hold besides the elements of tensors. Such texts come from anybody.
 struct JsonLimits {
-  std::size_t depth = 32;       // lists and objects in one another
-  std::size_t values = 20'000;  // keys not counted
+  std::size_t depth = 32;          // lists and objects in one another
+  std::size_t values = 20'000;     // keys not counted
+  const char* tensors = "inputs";  // the list of the root whose members have elements as `data`
 };
 
-/// A JSON text, with the elements of tensors aside: those of `data` in a member of the list `inputs` are not in `root`.
-/// Their number in `elements` stands there instead. They take 8 bytes each in place of a JSON value.
+/// A JSON text, with the elements of tensors aside: those of `data` in a member of the list of tensors are not in
+/// `root`. Their number in `elements` stands there instead. They take 8 bytes each in place of a JSON value.
 struct JsonTree {
   nlohmann::json root;
   std::vector<JsonElements> elements;
