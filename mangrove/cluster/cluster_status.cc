@@ -114,6 +114,10 @@ json job_json(const JobStatus& job) {
           {"began", job.began()},   {"ended", job.ended()}, {"nodes", job.nodes()}};
 }
 
+bool is_service(const JobStatus& job) {
+  return job.title().starts_with(kServiceTitle);
+}
+
 json live_job_json(const std::string& id, const ListNodesResponse& status) {
   const auto job = std::ranges::find(status.jobs(), id, [](const CurrentJob& one) { return one.id(); });
   if (job == status.jobs().end()) return nullptr;

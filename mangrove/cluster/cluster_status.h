@@ -35,6 +35,9 @@ std::vector<RankedNode> nodes_of(const std::string& job, const ListNodesResponse
 /// The cluster at one moment: jobs, straggler, nodes, what was refused. coordinator: its address.
 nlohmann::json cluster_json(const std::string& coordinator, const ListNodesResponse& status);
 nlohmann::json job_json(const JobStatus& job);
+/// How the title of a job begins that serves a model: see `mangrove serve --coordinator`.
+inline constexpr const char* kServiceTitle = "serve ";
+bool is_service(const JobStatus& job);
 /// What else is known of a job that has not ended: share, roles, progress. Null: it has ended.
 nlohmann::json live_job_json(const std::string& id, const ListNodesResponse& status);
 nlohmann::json member_json(const MemberStatus& member);

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/cluster/cluster_status.h"
 #include "mangrove/cluster/wire_status.h"
 #include "mangrove/job/json_fields.h"
 #include "mangrove/train/result.h"
@@ -59,13 +60,20 @@ const char* const kUnended =
     "SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive), owner, "
     "(SELECT count(*) FROM members WHERE job = id) FROM jobs WHERE state = 'running'";
 
+/// A service says in `data` what it is called.
+std::string title_of_inference(const infer::InferJob& job) {
+  const bool is_service = job.frame_values() && !job.data().empty();
+  const std::string what = is_service     ? kServiceTitle + job.data()
+                           : job.frames() ? "infer frames of its client"
+                                          : "infer " + job.data();
+  return what + ", " + job.strategy();
+}
+
 }  // namespace
 
 std::string title_of(const JobSpec& job) {
-  std::string title = job.has_train()
-                          ? "train " + job.train().data() + ", " + job.train().strategy()
-                          : "infer " + (job.infer().frames() ? "frames of its client" : job.infer().data()) + ", " +
-                                job.infer().strategy();
+  std::string title =
+      job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy() : title_of_inference(job.infer());
   title = cut_short(std::move(title), kLongestTitle);
   for (char& c : title)
     if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
