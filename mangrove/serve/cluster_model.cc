@@ -22,6 +22,13 @@ constexpr std::int64_t kMostOfOneRequest = 4096;  // samples
 constexpr Seconds kTryAgainAfter = 0.5;           // a job that could not begin, or has ended
 constexpr Seconds kSayEvery = 30;                 // that there is no job
 constexpr Seconds kLookEvery = 0.05;              // at deadlines of samples on their way
+constexpr Seconds kUsualGrace = 5;                // for requests that wait when the service ends
+
+/// Of an event of the job.
+struct WhatHappened {
+  std::optional<std::string> sentence;  // for people
+  static void fields(auto& self, auto& field) { field("sentence", self.sentence); }
+};
 
 }  // namespace
 
@@ -32,13 +39,14 @@ struct ClusterModel::Answered {
 };
 
 Result<std::shared_ptr<ClusterModel>> ClusterModel::start(const Graph& graph, const std::string& name,
-                                                          cluster::JobSpec job, ClusterConnector connect,
-                                                          const ModelOptions& options) {
+                                                          const std::string& version, cluster::JobSpec job,
+                                                          ClusterConnector connect, const ModelOptions& options) {
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   MG_TRY(std::vector<std::string> labels, class_labels(options.labels, graph).context("labels"));
   job.mutable_infer()->set_frames(true);
   job.mutable_infer()->set_frame_values(true);
-  ModelMetadata metadata = metadata_of(graph, name, "1", std::move(labels), kMostOfOneRequest);
+  job.mutable_infer()->set_data(name + " version " + version);  // for people: see title_of()
+  ModelMetadata metadata = metadata_of(graph, name, version, std::move(labels), kMostOfOneRequest);
   return std::shared_ptr<ClusterModel>(
       new ClusterModel(std::move(metadata), std::move(job), std::move(connect), options));
 }
@@ -64,6 +72,20 @@ ClusterModel::~ClusterModel() {
 bool ClusterModel::is_ready() const {
   const MutexLock lock(mutex_);
   return is_ready_;
+}
+
+std::string ClusterModel::problem() const {
+  const MutexLock lock(mutex_);
+  return is_ready_ ? "" : problem_;
+}
+
+void ClusterModel::set_problem(const std::string& problem) {
+  const MutexLock lock(mutex_);
+  problem_ = problem;
+}
+
+void ClusterModel::close() {
+  close(kUsualGrace);
 }
 
 /// Takes samples from the queue for as long as not too many are on their way.
@@ -94,6 +116,7 @@ void ClusterModel::run_jobs(const std::stop_token& stop) {
       if (is_drained_ && samples_.empty()) return;
     }
     if (stop.stop_requested()) return;
+    if (!ended.ok()) set_problem(ended.error().message);
     if (!ended.ok() && clock_.now() - said >= kSayEvery) {
       log_warn("service has no job: trying again", {{"model", metadata().name}, {"message", ended.error().message}});
       said = clock_.now();
@@ -139,6 +162,8 @@ void ClusterModel::take(const Report& report) {
   if (report.kind == ReportKind::answers) take_answers(report);
   if (report.kind != ReportKind::event) return;
   log_info("service", {{"model", metadata().name}, {"event", report.json}});
+  const auto event = job::parse_json<WhatHappened>(report.json);
+  if (event.ok() && event->sentence) set_problem(*event->sentence);
 }
 
 /// Answers come in the order of the samples. What makes no sense is left out: its samples are sent again by the next

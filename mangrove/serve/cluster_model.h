@@ -12,6 +12,7 @@
 #include "mangrove/cluster/client.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/serve/batch_queue.h"
+#include "mangrove/serve/loaded_model.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/request_intake.h"
@@ -28,12 +29,13 @@ using ClusterConnector = std::function<Result<std::unique_ptr<cluster::Client>>(
 /// and gets the samples that have no answers once more: so a request that was taken is answered, unless its deadline
 /// passes before.
 /// threads: any thread may call any method.
-class ClusterModel final : public Model {
+class ClusterModel final : public LoadedModel {
  public:
   /// job: inference with the network of this graph, encoded; what makes it a service is set here. Of the options,
   /// max_queue, queue_bytes and labels count.
   /// errors: those of learn::check_classifier() and class_labels().
-  static Result<std::shared_ptr<ClusterModel>> start(const Graph& graph, const std::string& name, cluster::JobSpec job,
+  static Result<std::shared_ptr<ClusterModel>> start(const Graph& graph, const std::string& name,
+                                                     const std::string& version, cluster::JobSpec job,
                                                      ClusterConnector connect, const ModelOptions& options);
   /// Stops at once.
   ~ClusterModel() override;
@@ -43,7 +45,11 @@ class ClusterModel final : public Model {
   ModelStatistics statistics() const override { return intake_.statistics(); }
 
   /// Whether the job has its nodes and answers: each job gets a sample of zeros first.
-  bool is_ready() const;
+  bool is_ready() const override;
+  /// What the last job has failed with, or what it waits for.
+  std::string problem() const override;
+  /// The same within 5 s.
+  void close() override;
   /// Refuses requests from now on, and ends the job when those that wait are answered, or after this time. The others
   /// are answered with `unavailable`.
   void close(Seconds grace);
@@ -63,6 +69,7 @@ class ClusterModel final : public Model {
   Status run_job(const std::stop_token& stop);
   std::optional<job::Frame> next_frame(const std::stop_token& stop);
   void take(const Report& report);
+  void set_problem(const std::string& problem);
   void take_answers(const Report& report);
   std::optional<Sample> pop(std::int64_t number);
   void finish(const Sample& sample, const Answered& answered);
@@ -79,6 +86,7 @@ class ClusterModel final : public Model {
   std::size_t sent_ MG_GUARDED_BY(mutex_) = 0;        // the first so many were given to the present job
   std::int64_t next_ MG_GUARDED_BY(mutex_) = 0;
   bool is_ready_ MG_GUARDED_BY(mutex_) = false;
+  std::string problem_ MG_GUARDED_BY(mutex_) = "its job has not begun yet";
   bool is_draining_ MG_GUARDED_BY(mutex_) = false;
   bool is_drained_ MG_GUARDED_BY(mutex_) = false;  // no sample comes any more
   std::jthread watcher_, collector_, runner_;

@@ -11,6 +11,7 @@
 #include "mangrove/graph/graph.h"
 #include "mangrove/serve/batch_queue.h"
 #include "mangrove/serve/batched_network.h"
+#include "mangrove/serve/loaded_model.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/request_intake.h"
@@ -26,7 +27,7 @@ namespace mangrove::serve {
 /// and not destroy the model.
 /// source: Crankshaw et al., Clipper, NSDI 2017, section 4.3 (adaptive batching: maximum size and delayed batching).
 /// threads: any thread may call any method.
-class EngineModel final : public Model {
+class EngineModel final : public LoadedModel {
  public:
   /// Takes its own copy of the weights and keeps nothing of the graph's.
   /// errors: those of class_labels and BatchedNetwork::create.
@@ -38,6 +39,8 @@ class EngineModel final : public Model {
   const ModelMetadata& metadata() const override { return intake_.metadata(); }
   void infer(InferenceRequest request, AnswerSink answer) override { intake_.submit(request, std::move(answer)); }
   ModelStatistics statistics() const override { return intake_.statistics(); }
+  bool is_ready() const override { return true; }
+  std::string problem() const override { return ""; }
 
   /// Of weights and activations.
   Bytes memory() const { return network_->memory(); }
@@ -45,7 +48,7 @@ class EngineModel final : public Model {
   std::vector<std::int64_t> batch_sizes() const { return network_->sizes(); }
 
   /// Answers the requests that wait, refuses others as `unavailable`, and ends the threads before it returns.
-  void close();
+  void close() override;
 
  private:
   EngineModel(const ModelMetadata& metadata, std::unique_ptr<BatchedNetwork> network, const ModelOptions& options);

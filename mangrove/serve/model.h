@@ -8,6 +8,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/tensor/tensor.h"
 
 namespace mangrove::serve {
@@ -73,6 +74,7 @@ struct ModelStatistics {
   std::map<std::int64_t, Batch> batches;  // by batch size
   std::uint64_t refused = 0;              // requests that found the queue full
   std::int64_t waiting = 0;               // requests in the queue now
+  Seconds p50 = 0, p99 = 0;               // from a request's arrival to its answer, within 10 %; 0: none yet
 };
 
 /// One version of a model that answers requests: here, on other boards, behind a queue, ...

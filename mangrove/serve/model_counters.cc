@@ -28,6 +28,7 @@ void ModelCounters::add_batch(std::int64_t samples, const BatchTimes& times) {
 }
 
 void ModelCounters::add_success(std::int64_t samples, const RequestTimes& times, Seconds took) {
+  latencies_.answered(took);
   const MutexLock lock(mutex_);
   counts_.inferences += static_cast<std::uint64_t>(samples);
   counts_.last_inference = milliseconds_since_1970();
@@ -50,8 +51,12 @@ void ModelCounters::add_refusal(Seconds took) {
 }
 
 ModelStatistics ModelCounters::read() const {
+  const TrafficCounts latencies = latencies_.counts();
   const MutexLock lock(mutex_);
-  return counts_;
+  ModelStatistics statistics = counts_;
+  statistics.p50 = latencies.quantile(0.5);
+  statistics.p99 = latencies.quantile(0.99);
+  return statistics;
 }
 
 }  // namespace mangrove::serve

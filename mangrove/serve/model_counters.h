@@ -5,6 +5,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/pending_request.h"
+#include "mangrove/serve/protocol/traffic.h"
 
 namespace mangrove::serve {
 
@@ -23,6 +24,7 @@ class ModelCounters {
   ModelStatistics read() const;
 
  private:
+  Traffic latencies_;
   mutable Mutex mutex_;
   ModelStatistics counts_ MG_GUARDED_BY(mutex_);
 };

@@ -5,25 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/serve/engine_model.h"
 
 namespace mangrove::serve {
 namespace {
 
 /// How long a version that is unloaded waits for those who have found it.
 constexpr Seconds kLongestLease = 30;
-
-/// errors: those of a name that the repository does not have.
-template <class Models>
-Error unknown_model(const Models& models, const std::string& name) {
-  std::vector<std::string> known;
-  known.reserve(models.size());
-  for (const auto& [model, entry] : models) known.push_back(model);
-  const std::string shown = printable(cut_short(name, 128));
-  return make_error(Code::not_found, fmt::format("unknown model '{}'{}", shown, suggestion(shown, known)));
-}
+constexpr Seconds kLookWhetherReady = 0.05;
 
 }  // namespace
 
@@ -41,7 +35,30 @@ const char* ModelRepository::state_name(State state) {
   return "UNAVAILABLE";
 }
 
+Result<std::shared_ptr<LoadedModel>> make_engine_model(const Graph& graph, const std::string& name,
+                                                       const std::string& version, const ModelOptions& options) {
+  MG_TRY(std::shared_ptr<EngineModel> model, EngineModel::load(graph, name, version, options));
+  return std::shared_ptr<LoadedModel>(std::move(model));
+}
+
+/// The error of a name that the repository does not have.
+Error ModelRepository::unknown(const std::string& name) const {
+  std::vector<std::string> known;
+  known.reserve(models_.size());
+  for (const auto& [model, entry] : models_) known.push_back(model);
+  const std::string shown = printable(cut_short(name, 128));
+  return make_error(Code::not_found, fmt::format("unknown model '{}'{}", shown, suggestion(shown, known)));
+}
+
+IndexEntry ModelRepository::index_entry(const std::string& name, const Version& version) {
+  if (version.state != State::ready || version.model->is_ready())
+    return {name, std::to_string(version.number), state_name(version.state), version.reason};
+  return {name, std::to_string(version.number), state_name(State::loading), version.model->problem()};
+}
+
 ModelRepository::~ModelRepository() {
+  ending_.request_stop();
+  for (const std::string& name : names()) join_updater(name);
   for (const std::string& name : names()) {
     const Status unloaded = unload(name);
     if (!unloaded.ok()) log_warn("model not unloaded", {{"model", name}, {"why", unloaded.error().message}});
@@ -92,7 +109,7 @@ void ModelRepository::look_for(const std::string& name) {
 Result<ModelSource> ModelRepository::begin_change(const std::string& name, bool is_wanted) {
   const MutexLock lock(mutex_);
   const auto entry = models_.find(name);
-  if (entry == models_.end()) return unknown_model(models_, name);
+  if (entry == models_.end()) return unknown(name);
   if (entry->second.is_changing)
     return make_error(Code::unavailable, "model '" + name + "' is being loaded or unloaded; try again later");
   entry->second.is_changing = true;
@@ -123,15 +140,40 @@ Status ModelRepository::load_newest(const std::string& name, const ModelSource& 
   const std::optional<std::int64_t> number = begin_loading(name, found);
   if (!number) return {};
   MG_TRY(auto model, make_model(name, *number, found.options).context(where));
+  if (has_ready_version(name)) {
+    const Status ready = wait_until_ready(*model).context(where);
+    if (!ready.ok()) model->close();
+    MG_RETURN_IF_ERROR(ready);
+  }
   retire(replace(name, std::move(model), found.state));
   return {};
 }
 
+bool ModelRepository::has_ready_version(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  return ready_version(models_.at(name), "") != nullptr;
+}
+
+/// errors: unavailable (it is not ready in time: says why; the server ends).
+Status ModelRepository::wait_until_ready(const LoadedModel& model) const {
+  const SteadyClock clock;
+  const Deadline deadline = clock.after(ready_within_);
+  while (!model.is_ready()) {
+    if (wait_for_stop(ending_.get_token(), kLookWhetherReady))
+      return make_error(Code::unavailable, "the server is being stopped");
+    if (clock.now() >= deadline)
+      return make_error(Code::unavailable, fmt::format("version {} was not ready after {} beside the one before: {}",
+                                                       model.metadata().version, format_seconds(ready_within_),
+                                                       printable(cut_short(model.problem()))));
+  }
+  return {};
+}
+
 /// Its copy of the network is gone afterwards.
-Result<std::shared_ptr<EngineModel>> ModelRepository::make_model(const std::string& name, std::int64_t number,
+Result<std::shared_ptr<LoadedModel>> ModelRepository::make_model(const std::string& name, std::int64_t number,
                                                                  const ModelOptions& options) const {
   MG_TRY(const Graph graph, read_(options));
-  return EngineModel::load(graph, name, std::to_string(number), options);
+  return make_(graph, name, std::to_string(number), options);
 }
 
 /// The number of the version that is going to be loaded. Nothing: it is ready.
@@ -148,17 +190,18 @@ std::optional<std::int64_t> ModelRepository::begin_loading(const std::string& na
 
 /// The version that was loading gets the requests from now on. Returns those that had them.
 std::vector<ModelRepository::Version> ModelRepository::replace(const std::string& name,
-                                                               std::shared_ptr<EngineModel> model,
-                                                               const FileState& file) {
+                                                               std::shared_ptr<LoadedModel> model,
+                                                               const std::optional<FileState>& file) {
   const MutexLock lock(mutex_);
   Entry& entry = models_.at(name);
   std::vector<Version> replaced = begin_unloading(entry);
   Version& version = entry.versions.back();
   version.state = State::ready;
+  version.reason.clear();
   version.model = std::move(model);
   version.leases = std::make_shared<ModelLeases>();
   entry.last_number = version.number;
-  entry.last_file = file;
+  if (file) entry.last_file = *file;
   return replaced;
 }
 
@@ -217,8 +260,9 @@ const ModelRepository::Version* ModelRepository::ready_version(const Entry& entr
 Result<std::shared_ptr<Model>> ModelRepository::find(const std::string& name, const std::string& version) const {
   const MutexLock lock(mutex_);
   const auto found = models_.find(name);
-  if (found == models_.end()) return unknown_model(models_, name);
+  if (found == models_.end()) return unknown(name);
   const Entry& entry = found->second;
+  if (version.empty() && entry.trial != nullptr) return entry.trial->choose();
   if (const Version* ready = ready_version(entry, version)) return ready->leases->lease(ready->model);
   const auto is_named = [&](const Version& one) { return version.empty() || std::to_string(one.number) == version; };
   const Version* newest = ready_version(entry, "");
@@ -238,8 +282,7 @@ std::vector<IndexEntry> ModelRepository::index() const {
   const MutexLock lock(mutex_);
   std::vector<IndexEntry> entries;
   for (const auto& [name, entry] : models_) {
-    for (const Version& version : entry.versions)
-      entries.push_back({name, std::to_string(version.number), state_name(version.state), version.reason});
+    for (const Version& version : entry.versions) entries.push_back(index_entry(name, version));
     if (entry.versions.empty())
       entries.push_back(
           {name, entry.last_number > 0 ? std::to_string(entry.last_number) : "", state_name(State::unavailable), ""});
@@ -249,8 +292,10 @@ std::vector<IndexEntry> ModelRepository::index() const {
 
 bool ModelRepository::is_ready() const {
   const MutexLock lock(mutex_);
-  return std::ranges::all_of(
-      models_, [](const auto& model) { return !model.second.is_wanted || ready_version(model.second, "") != nullptr; });
+  return std::ranges::all_of(models_, [](const auto& model) {
+    const Version* const ready = ready_version(model.second, "");
+    return !model.second.is_wanted || (ready != nullptr && ready->model->is_ready());
+  });
 }
 
 }  // namespace mangrove::serve

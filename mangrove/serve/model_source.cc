@@ -82,6 +82,17 @@ Result<FoundModel> find_newest(const ModelSource& source) {
   return found;
 }
 
+Status keep_version(const fs::path& folder, std::int64_t version, std::string_view network) {
+  const fs::path kept = folder / std::to_string(version), begun = folder / (".new-" + std::to_string(version));
+  std::error_code error;
+  if (fs::exists(kept, error)) return make_error(Code::already_exists, kept.string() + ": it is there already");
+  MG_RETURN_IF_ERROR(make_writable_folder(begun));
+  MG_RETURN_IF_ERROR(write_private_file(begun / kModelFile, network));
+  fs::rename(begun, kept, error);
+  if (error) return os_error(kept, "write", error.value());
+  return {};
+}
+
 Result<std::vector<std::string>> models_in(const fs::path& repository) {
   std::error_code unreadable;
   if (!fs::is_directory(repository, unreadable))

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/base/file.h"
@@ -38,6 +39,11 @@ struct FoundModel {
 };
 /// errors: not_found (no file, or no folder with a version: says what is expected).
 Result<FoundModel> find_newest(const ModelSource& source);
+
+/// Writes the network of a version into the model's folder: all of it is there at once.
+/// errors: already_exists (there is a folder of this version), those of make_writable_folder() and
+/// write_private_file().
+Status keep_version(const fs::path& folder, std::int64_t version, std::string_view network);
 
 /// The names of the models in a repository's folder, sorted: of its folders that have a version.
 /// errors: not_found (no such folder), invalid_argument (a name: see check_model_name).

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <vector>
 
+#include "tests/base/eventually.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/test_cluster.h"
 #include "tests/graph/small_networks.h"
@@ -15,6 +18,7 @@
 #include "mangrove/base/random.h"
 #include "mangrove/engine/compiled_stage.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/serve/model_repository.h"
 
 namespace mangrove::serve {
 namespace {
@@ -50,7 +54,8 @@ std::vector<float> scores_of(const InferenceResponse& answer) {
 }
 
 struct ClusterModelTest : ::testing::Test {
-  std::shared_ptr<ClusterModel> start(int stages, ModelOptions options = {}) const {
+  /// nodes: 0: all.
+  static cluster::JobSpec job_of(int stages, int nodes = 0) {
     cluster::JobSpec job;
     infer::InferJob& infer = *job.mutable_infer();
     infer.set_model(encode_onnx(small_graph()));
@@ -59,14 +64,17 @@ struct ClusterModelTest : ::testing::Test {
     infer.set_micro_batch(8);
     infer.set_backend("portable");
     infer.set_answer_timeout_s(1);
+    job.set_nodes(nodes);
     job.set_nodes_timeout_s(5);
-    const std::string address = cluster.coordinator->address();
-    auto model = ClusterModel::start(
-        small_graph(), "small", job,
-        [address] {
-          return cluster::Client::connect(address, cluster::test_credentials(identity::Role::client, "gateway"), 0.5);
-        },
-        options);
+    return job;
+  }
+  ClusterConnector connector() const {
+    return [address = cluster.coordinator->address()] {
+      return cluster::Client::connect(address, cluster::test_credentials(identity::Role::client, "gateway"), 0.5);
+    };
+  }
+  std::shared_ptr<ClusterModel> start(int stages, ModelOptions options = {}) const {
+    auto model = ClusterModel::start(small_graph(), "small", "1", job_of(stages), connector(), options);
     EXPECT_TRUE(model.ok()) << model.error().message;
     return std::move(model).value();
   }
@@ -84,6 +92,28 @@ struct ClusterModelTest : ::testing::Test {
     }
   }
 
+  /// A server whose versions are jobs of so many nodes each, with version 1.
+  std::unique_ptr<ModelRepository> serve_on(int nodes, Seconds ready_within) {
+    EXPECT_TRUE(save_onnx(small_graph(), folder / "small.onnx").ok());
+    auto repository = std::make_unique<ModelRepository>(
+        [](const ModelOptions& options) { return load_onnx(options.file); },
+        [this, nodes](const Graph& graph, const std::string& name, const std::string& version,
+                      const ModelOptions& options) -> Result<std::shared_ptr<LoadedModel>> {
+          MG_TRY(auto model, ClusterModel::start(graph, name, version, job_of(1, nodes), connector(), options));
+          return std::shared_ptr<LoadedModel>(std::move(model));
+        },
+        ready_within);
+    EXPECT_TRUE(repository->add("small", {.file = (folder / "small.onnx").string()}).ok());
+    EXPECT_TRUE(repository->load("small").ok());
+    EXPECT_TRUE(eventually([&] { return repository->is_ready(); }, 60));
+    return repository;
+  }
+  static UpdateStatus decided(const ModelRepository& repository) {
+    EXPECT_TRUE(eventually([&] { return repository.status("small")->update->is_over(); }, 120));
+    return *repository.status("small")->update;
+  }
+
+  const mangrove::testing::TemporaryFolder folder;
   TestCluster cluster{3, TestCluster::kMisses, cluster::run_role};
 };
 
@@ -141,6 +171,44 @@ TEST_F(ClusterModelTest, ARequestIsNotWaitedForLongerThanItsDeadline) {
   request.deadline = clock.now();
   EXPECT_EQ(ask(*model, std::move(request)).code(), Code::deadline_exceeded);
   EXPECT_EQ(model->statistics().fail.count, 2u);
+}
+
+TEST_F(ClusterModelTest, ANewVersionIsASecondJobThatTakesOverWithoutLosingARequest) {
+  const auto repository = serve_on(1, 60);
+  std::atomic<std::int64_t> of_first = 0, of_second = 0, lost = 0;
+  std::jthread client([&](const std::stop_token& stop) {
+    for (std::uint64_t seed = 0; !stop.stop_requested(); ++seed) {
+      const auto answer = ask(**repository->find("small"), image_request(1, seed));
+      if (!answer.ok() || scores_of(*answer) != expected(1, seed)) {
+        ++lost;
+        continue;
+      }
+      ++(answer->version == "1" ? of_first : of_second);
+    }
+  });
+  const TrialRule rule{.share = 0.5, .requests = 20, .slack = 10};  // both are as fast
+  ASSERT_TRUE(repository->update("small", encode_onnx(small_graph()), {.trial = rule}).ok());
+  const UpdateStatus status = decided(*repository);
+  EXPECT_EQ(status.state, UpdateStatus::kSwitched) << status.reason;
+  const std::int64_t before = of_second;
+  EXPECT_TRUE(eventually([&] { return of_second > before + 20; }, 60));
+  client = {};
+  EXPECT_EQ(lost, 0);
+  EXPECT_GT(of_first, 0);
+  ASSERT_EQ(repository->index().size(), 1u);
+  EXPECT_EQ(repository->index()[0].version, "2");
+}
+
+TEST_F(ClusterModelTest, ANewVersionWithoutNodesIsRefused) {
+  const auto repository = serve_on(3, 1);
+  ASSERT_TRUE(repository->update("small", encode_onnx(small_graph()), {}).ok());
+  const UpdateStatus status = decided(*repository);
+  EXPECT_EQ(status.state, UpdateStatus::kRefused);
+  EXPECT_NE(status.reason.find("was not ready"), std::string::npos) << status.reason;
+  EXPECT_NE(status.reason.find("wait"), std::string::npos) << status.reason;
+  const auto answer = ask(**repository->find("small"), image_request(1, 5));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->version, "1");
 }
 
 TEST_F(ClusterModelTest, TheQueueIsBounded) {

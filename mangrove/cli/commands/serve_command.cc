@@ -28,6 +28,7 @@
 #include "mangrove/infer/networks.h"
 #include "mangrove/sensors/sensor_service.h"
 #include "mangrove/serve/cluster_model.h"
+#include "mangrove/serve/loaded_model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/model_repository.h"
 #include "mangrove/serve/server.h"
@@ -118,6 +119,8 @@ Status prepare_server(ServeState& state) {
 
 Status add_models(const ServeState& state, serve::ModelRepository& models) {
   const bool has_model = !state.name.empty() || !state.model.file.empty();
+  if (!state.cluster.coordinator.empty() && (!has_model || !state.repository.empty()))
+    return make_error(Code::invalid_argument, "with --coordinator: give NAME and --model FILE");
   if (has_model && !state.repository.empty())
     return make_error(Code::invalid_argument, "give NAME and --model, or --repository, not both");
   if (!state.repository.empty()) return models.add_folder(state.repository, state.model);
@@ -189,16 +192,26 @@ Result<cluster::JobSpec> service_job(const ServeState& state, const Graph& graph
   return job;
 }
 
-Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const ServeState& state, const std::stop_token& stop) {
-  if (state.name.empty() || state.model.file.empty() || !state.repository.empty())
-    return make_error(Code::invalid_argument, "with --coordinator: give NAME and --model FILE");
-  MG_TRY(const Graph loaded, load_model(state.model.file, state.model.input_shape));
-  const Graph graph = has_early_exits(loaded) ? without_early_exits(loaded) : loaded;
-  MG_TRY(cluster::JobSpec job, service_job(state, graph));
+/// Versions that the nodes of a cluster compute, each as a job of its own; else those of this process.
+serve::ModelMaker model_maker(const ServeState& state, const std::stop_token& stop) {
+  if (state.cluster.coordinator.empty()) return &serve::make_engine_model;
   const ClusterAccess access{.coordinator = state.cluster.coordinator, .insecure = state.server.insecure};
-  MG_RETURN_IF_ERROR(connect_client(access, stop));  // what is wrong from the start is said at once
-  return serve::ClusterModel::start(
-      graph, state.name, std::move(job), [access, stop] { return connect_client(access, stop); }, state.model);
+  return [&state, stop, access](const Graph& graph, const std::string& name, const std::string& version,
+                                const serve::ModelOptions& options) -> Result<std::shared_ptr<serve::LoadedModel>> {
+    MG_TRY(cluster::JobSpec job, service_job(state, graph));
+    MG_RETURN_IF_ERROR(connect_client(access, stop));  // what is wrong from the start is said at once
+    MG_TRY(auto model,
+           serve::ClusterModel::start(
+               graph, name, version, std::move(job), [access, stop] { return connect_client(access, stop); }, options));
+    return std::shared_ptr<serve::LoadedModel>(std::move(model));
+  };
+}
+
+/// The network of a version. Nodes of a cluster compute it without its early exits.
+Result<Graph> load_version(const ServeState& state, const serve::ModelOptions& options) {
+  MG_TRY(Graph graph, load_model(options.file, options.input_shape));
+  if (state.cluster.coordinator.empty() || !has_early_exits(graph)) return graph;
+  return without_early_exits(graph);
 }
 
 /// Null: no sources were given. errors: those of load_sources() and SensorService::start().
@@ -242,16 +255,8 @@ Status run_serve(ServeState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.cluster.overrides, state.cluster.keys()));
   MG_RETURN_IF_ERROR(prepare_server(state));
   ServiceNotice notice("serve", "loading models");
-  if (!state.cluster.coordinator.empty()) {
-    MG_TRY(const auto model, start_on_cluster(state, context.stop));
-    serve::OneModel models(model, [raw = model.get()] { return raw->is_ready(); });
-    Status served = serve_models(
-        models, state, [&] { return model->statistics().waiting; }, notice, context);
-    model->close(kGrace);
-    return served;
-  }
-  serve::ModelRepository models(
-      [](const serve::ModelOptions& options) { return load_model(options.file, options.input_shape); });
+  serve::ModelRepository models([&state](const serve::ModelOptions& options) { return load_version(state, options); },
+                                model_maker(state, context.stop));
   MG_RETURN_IF_ERROR(add_models(state, models));
   MG_RETURN_IF_ERROR(load_models(state, models));
   serve::RepositoryModels served(models);

@@ -149,15 +149,15 @@ Result<std::map<std::string, std::string>> read_properties(std::string_view body
   return properties;
 }
 
-Result<std::vector<std::string>> read_ready_models(std::string_view body) {
+Result<std::vector<std::string>> read_models(std::string_view body, bool only_ready) {
   MG_TRY(const JsonTree tree, parse_answer(body));
   if (!tree.root.is_array()) return no_answer("the index of models is no list");
   std::vector<std::string> names;
   for (const json& one : tree.root) {
     MG_TRY(std::string name, text_of(one, "name"));
     const json* const state = json_member(one, "state");
-    if (state != nullptr && *state == "READY" && std::ranges::find(names, name) == names.end())
-      names.push_back(std::move(name));
+    const bool counts = !only_ready || (state != nullptr && *state == "READY");
+    if (counts && std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return names;
 }

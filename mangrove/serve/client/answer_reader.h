@@ -31,8 +31,8 @@ Result<ModelMetadata> read_metadata(std::string_view body);
 /// The parameters of a model configuration: what the network's file says of itself.
 Result<std::map<std::string, std::string>> read_properties(std::string_view body);
 
-/// The names of the models that are ready, each once.
-Result<std::vector<std::string>> read_ready_models(std::string_view body);
+/// The names of the models in an index, each once.
+Result<std::vector<std::string>> read_models(std::string_view body, bool only_ready);
 
 /// The outputs of a model for so many samples. Each must have the name, type and shape that the metadata say.
 /// json_length: the header Inference-Header-Content-Length; nothing: all of the body is JSON.

@@ -149,7 +149,6 @@ httplib::Request library_request(const HttpCall& call, const std::string& token)
 
 void take_headers(const httplib::Response& from, HttpReply& to) {
   to.status = from.status;
-  to.content_type = from.get_header_value("Content-Type");
   if (from.has_header(kInferenceLength)) to.json_length = from.get_header_value(kInferenceLength);
   const auto seconds = parse_whole_number(from.get_header_value("Retry-After"), 0, kLongestRetry);
   if (seconds.ok()) to.retry_after = static_cast<Seconds>(*seconds);

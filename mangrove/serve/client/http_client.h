@@ -26,7 +26,6 @@ struct HttpCall {
 struct HttpReply {
   int status = 0;
   std::string body;
-  std::string content_type;
   std::optional<std::string> json_length;  // the header Inference-Header-Content-Length
   std::optional<Seconds> retry_after;      // when the server says that the call may be repeated
 };

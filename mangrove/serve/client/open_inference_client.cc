@@ -54,6 +54,10 @@ Error refused(const ServerUrl& url, const HttpReply& reply) {
                                                       std::to_string(reply.status) + ": " + read_error(reply.body));
 }
 
+std::string model_path(const std::string& model) {
+  return "/v2/models/" + percent_encoded(model);
+}
+
 HttpCall infer_call(const std::string& model, const InferenceRequest& request, bool as_bytes, Seconds left) {
   HttpCall call{.method = "POST", .target = model_path(model) + "/infer"};
   std::string& out = call.body;
@@ -79,19 +83,19 @@ HttpCall infer_call(const std::string& model, const InferenceRequest& request, b
 
 }  // namespace
 
-std::string model_path(const std::string& model) {
+std::string percent_encoded(const std::string& name) {
   constexpr std::string_view kPlainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
   constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string path = "/v2/models/";
-  for (const char c : model) {
+  std::string encoded;
+  for (const char c : name) {
     if (kPlainCharacters.find(c) != std::string_view::npos) {
-      path += c;
+      encoded += c;
       continue;
     }
     const auto byte = static_cast<unsigned char>(c);
-    path += {'%', kDigits[byte / 16], kDigits[byte % 16]};
+    encoded += {'%', kDigits[byte / 16], kDigits[byte % 16]};
   }
-  return path;
+  return encoded;
 }
 
 Result<HttpReply> OpenInferenceClient::call(const HttpCall& call, Deadline deadline) {
@@ -125,9 +129,15 @@ Result<ModelMetadata> OpenInferenceClient::metadata(const std::string& model) {
   return metadata;
 }
 
+Result<std::vector<std::string>> OpenInferenceClient::models() {
+  MG_TRY(const HttpReply reply, call({.method = "POST", .target = "/v2/repository/index", .body = "{}"}));
+  return read_models(reply.body, /*only_ready=*/false).context(access_.url.to_string());
+}
+
 Result<std::string> OpenInferenceClient::only_model() {
   MG_TRY(const HttpReply reply, call({.method = "POST", .target = "/v2/repository/index", .body = "{}"}));
-  MG_TRY(const std::vector<std::string> names, read_ready_models(reply.body).context(access_.url.to_string()));
+  MG_TRY(const std::vector<std::string> names,
+         read_models(reply.body, /*only_ready=*/true).context(access_.url.to_string()));
   if (names.size() == 1) return names.front();
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + printable(cut_short(name, 128));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
@@ -43,6 +44,8 @@ class OpenInferenceClient {
   Result<ServerDescription> server();
   /// Of the newest version, with the properties that its configuration has, where the server offers that.
   Result<ModelMetadata> metadata(const std::string& model);
+  /// The names of all models of the server, each once.
+  Result<std::vector<std::string>> models();
   /// The only model that the server has. errors: failed_precondition (none, or several: names them).
   Result<std::string> only_model();
   /// The request's inputs have `samples` samples; all of its outputs come back. as_bytes: see
@@ -63,7 +66,7 @@ class OpenInferenceClient {
   std::int64_t repeated_ = 0;
 };
 
-/// The path of a model, with percent signs where its name needs them: "/v2/models/NAME".
-std::string model_path(const std::string& model);
+/// A name as a segment of a path: with percent signs where it needs them.
+std::string percent_encoded(const std::string& name);
 
 }  // namespace mangrove::serve

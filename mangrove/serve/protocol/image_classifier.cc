@@ -90,6 +90,10 @@ const TensorMetadata* classifying_output(const ModelMetadata& model) {
   return classifies ? &output : nullptr;
 }
 
+bool are_prepared_alike(const ModelMetadata& one, const ModelMetadata& other) {
+  return preparation_key(one, Shape{}) == preparation_key(other, Shape{});
+}
+
 std::string class_label(const ModelMetadata& model, std::size_t number) {
   return number < model.labels.size() ? model.labels[number] : std::to_string(number);
 }

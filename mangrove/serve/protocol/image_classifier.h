@@ -43,6 +43,9 @@ class ImageClassifier {
 /// f32 [N, classes].
 const TensorMetadata* classifying_output(const ModelMetadata& model);
 
+/// Whether two versions of a model want their images prepared in the same way.
+bool are_prepared_alike(const ModelMetadata& one, const ModelMetadata& other);
+
 /// The name of a class, or its number.
 std::string class_label(const ModelMetadata& model, std::size_t number);
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mangrove/base/result.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/model_repository.h"
+#include "mangrove/serve/update/model_update.h"
 
 namespace mangrove::serve {
 
@@ -23,6 +23,11 @@ class Models {
   /// These may take long. errors: not_found, those of loading.
   virtual Status load(const std::string& name) = 0;
   virtual Status unload(const std::string& name) = 0;
+  /// See ModelRepository::update().
+  virtual Result<std::int64_t> update(const std::string& name, const std::string& network,
+                                      const UpdateOptions& options) = 0;
+  /// errors: not_found.
+  virtual Result<ServiceStatus> status(const std::string& name) const = 0;
 };
 
 /// Those of a repository, which must outlive this.
@@ -36,26 +41,14 @@ class RepositoryModels final : public Models {
   bool is_ready() const override { return repository_.is_ready(); }
   Status load(const std::string& name) override { return repository_.load(name); }
   Status unload(const std::string& name) override { return repository_.unload(name); }
+  Result<std::int64_t> update(const std::string& name, const std::string& network,
+                              const UpdateOptions& options) override {
+    return repository_.update(name, network, options);
+  }
+  Result<ServiceStatus> status(const std::string& name) const override { return repository_.status(name); }
 
  private:
   ModelRepository& repository_;
-};
-
-/// A model that a server has from its start to its end. It must outlive this.
-class OneModel final : public Models {
- public:
-  OneModel(std::shared_ptr<Model> model, std::function<bool()> is_ready)
-      : model_(std::move(model)), is_ready_(std::move(is_ready)) {}
-  Result<std::shared_ptr<Model>> find(const std::string& name, const std::string& version) const override;
-  std::vector<IndexEntry> index() const override;
-  bool is_ready() const override { return is_ready_(); }
-  /// errors: failed_precondition, always.
-  Status load(const std::string& name) override;
-  Status unload(const std::string& name) override;
-
- private:
-  const std::shared_ptr<Model> model_;
-  const std::function<bool()> is_ready_;
 };
 
 /// The versions of a model that are ready, in the order of the index.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mangrove/serve/protocol/routes.h"
+#include "mangrove/serve/update/trial_rule.h"
 
 namespace mangrove::serve {
 namespace {
@@ -31,6 +32,8 @@ Body request_of(Operation operation) {
       return {"application/octet-stream", "Bytes"};
     case Operation::list_models:
       return {"application/json", "IndexRequest"};
+    case Operation::update_model:
+      return {"application/octet-stream", "Bytes"};
     default:
       return {"", ""};
   }
@@ -45,6 +48,8 @@ Body response_of(Operation operation) {
       return {"application/json", "ModelMetadata"};
     case Operation::list_models:
       return {"application/json", "Index"};
+    case Operation::describe_service:
+      return {"application/json", "Service"};
     case Operation::export_metrics:
       return {"text/plain", "Text"};
     default:
@@ -66,6 +71,16 @@ Json parameters_of_route(const Route& route) {
                     {"in", "query"},
                     {"description", "how many classes"},
                     {"schema", {{"type", "integer"}, {"minimum", 1}, {"default", 5}}}});
+  if (route.operation == Operation::update_model) {
+    list.push_back({{"name", "share"},
+                    {"in", "query"},
+                    {"description", "of the requests that the new version gets in a trial; none: there is no trial"},
+                    {"schema", {{"type", "number"}, {"minimum", 0}, {"maximum", kLargestShare}}}});
+    list.push_back({{"name", "requests"},
+                    {"in", "query"},
+                    {"description", "that the new version must have answered before it takes over"},
+                    {"schema", {{"type", "integer"}, {"minimum", 1}, {"default", TrialRule().requests}}}});
+  }
   if (route.operation == Operation::infer)
     list.push_back({{"name", "Inference-Header-Content-Length"},
                     {"in", "header"},
@@ -148,6 +163,9 @@ Json schemas() {
           {"platform", text},
           {"inputs", list_of("Tensor")},
           {"outputs", list_of("Tensor")}}}}},
+      {"Service",
+       {{"type", "object"},
+        {"properties", {{"name", text}, {"versions", {{"type", "array"}, {"items", object}}}, {"update", object}}}}},
       {"IndexRequest", {{"type", "object"}, {"properties", {{"ready", {{"type", "boolean"}}}}}}},
       {"Index", {{"type", "array"}, {"items", object}}}};
 }

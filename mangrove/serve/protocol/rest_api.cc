@@ -6,6 +6,7 @@
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/parse_number.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/serve/http/target.h"
 #include "mangrove/serve/protocol/ask.h"
 #include "mangrove/serve/protocol/http_status.h"
@@ -15,11 +16,13 @@
 #include "mangrove/serve/protocol/metrics_text.h"
 #include "mangrove/serve/protocol/model_json.h"
 #include "mangrove/serve/protocol/openapi.h"
+#include "mangrove/serve/update/model_update.h"
 
 namespace mangrove::serve {
 namespace {
 
 constexpr const char* kJsonLength = "Inference-Header-Content-Length";
+constexpr double kSmallestShare = 0.001;
 constexpr std::int64_t kTopClasses = 5, kMostTopClasses = 10'000;
 
 HttpResponse json_response(const nlohmann::ordered_json& body, int status = 200) {
@@ -38,6 +41,22 @@ Result<std::optional<std::size_t>> json_length(const HttpHead& head) {
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
     return make_error(Code::invalid_argument, std::string("the header ") + kJsonLength + " is no number of bytes");
   return std::optional<std::size_t>(length);
+}
+
+/// What stands behind "?" of an update. errors: invalid_argument (names the parameter).
+Result<UpdateOptions> update_options(const std::string& target) {
+  MG_TRY(const std::optional<std::string> share, query_value(target, "share"));
+  MG_TRY(const std::optional<std::string> requests, query_value(target, "requests"));
+  if (!share) {
+    if (requests) return make_error(Code::invalid_argument, "requests: they are counted in a trial only: give a share");
+    return UpdateOptions{};
+  }
+  TrialRule rule;
+  MG_TRY(rule.share, parse_number(*share, kSmallestShare, kLargestShare).context("share"));
+  if (requests) {
+    MG_TRY(rule.requests, parse_whole_number(*requests, 1, kMostTrialRequests).context("requests"));
+  }
+  return UpdateOptions{.trial = rule};
 }
 
 /// An object, or nothing: many calls need no body. errors: invalid_argument.
@@ -109,6 +128,10 @@ Result<HttpResponse> RestApi::perform(const Call& call) {
     case Operation::load_model:
     case Operation::unload_model:
       return load_model(call);
+    case Operation::update_model:
+      return update_model(call);
+    case Operation::describe_service:
+      return describe_service(call);
     case Operation::describe_interface:
       return json_response(openapi_page(facts_.version, rules_.asks()));
     case Operation::export_metrics:
@@ -195,6 +218,18 @@ Result<HttpResponse> RestApi::load_model(const Call& call) {
     return make_error(Code::unimplemented, "parameters of loading are not served; the model's own files are loaded");
   MG_RETURN_IF_ERROR(models_.load(call.model()));
   return HttpResponse{};
+}
+
+Result<HttpResponse> RestApi::update_model(const Call& call) {
+  MG_TRY(const UpdateOptions options, update_options(call.request.head.target));
+  if (call.request.body.empty()) return make_error(Code::invalid_argument, "the body is the new network; it is empty");
+  MG_TRY(const std::int64_t version, models_.update(call.model(), call.request.body, options));
+  return json_response({{"name", call.model()}, {"version", std::to_string(version)}});
+}
+
+Result<HttpResponse> RestApi::describe_service(const Call& call) const {
+  MG_TRY(const ServiceStatus status, models_.status(call.model()));
+  return json_response(nlohmann::ordered_json(job::json_of(status)));
 }
 
 Result<HttpResponse> RestApi::export_metrics() const {

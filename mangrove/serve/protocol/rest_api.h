@@ -50,6 +50,8 @@ class RestApi final : public HttpHandler {
   Result<HttpResponse> classify(const Call& call);
   Result<HttpResponse> list_models(const Call& call) const;
   Result<HttpResponse> load_model(const Call& call);
+  Result<HttpResponse> update_model(const Call& call);
+  Result<HttpResponse> describe_service(const Call& call) const;
   Result<HttpResponse> export_metrics() const;
 
   Models& models_;

@@ -35,6 +35,10 @@ constexpr Route kRoutes[] = {
     {"POST", "/v2/repository/models/{model}/load", Operation::load_model, Right::manage,
      "load a model, or its new version"},
     {"POST", "/v2/repository/models/{model}/unload", Operation::unload_model, Right::manage, "unload a model"},
+    {"POST", "/v2/repository/models/{model}/update", Operation::update_model, Right::manage,
+     "change to another network, perhaps after a trial with a share of the requests"},
+    {"GET", "/v2/repository/models/{model}", Operation::describe_service, Right::look,
+     "versions of a model, their shares and latencies, and its last update"},
     {"GET", "/v2/openapi.json", Operation::describe_interface, Right::look, "this interface, as OpenAPI 3"},
     {"GET", "/metrics", Operation::export_metrics, Right::look, "counts and times, as Prometheus reads them"},
 };

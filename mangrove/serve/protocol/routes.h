@@ -24,6 +24,8 @@ enum class Operation {
   list_models,
   load_model,
   unload_model,
+  update_model,
+  describe_service,
   describe_interface,
   export_metrics,
 };

@@ -80,6 +80,18 @@ class FakeModels final : public Models {
   bool is_ready() const override { return ready; }
   Status load(const std::string& name) override { return change("load " + name); }
   Status unload(const std::string& name) override { return change("unload " + name); }
+  Result<std::int64_t> update(const std::string& name, const std::string& network,
+                              const UpdateOptions& options) override {
+    MG_RETURN_IF_ERROR(change("update " + name + " " + network +
+                              (options.trial ? " " + std::to_string(options.trial->requests) : "")));
+    return 2;
+  }
+  Result<ServiceStatus> status(const std::string& name) const override {
+    if (!models_.contains(name)) return make_error(Code::not_found, "unknown model '" + name + "'");
+    return ServiceStatus{.name = name,
+                         .versions = {{.version = "1", .state = "READY", .reason = {}, .share = 1}},
+                         .update = std::nullopt};
+  }
 
   std::vector<std::string> changes() const {
     const MutexLock lock(mutex_);

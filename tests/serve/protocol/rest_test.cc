@@ -299,6 +299,26 @@ TEST_F(Rest, ClassifiesAnImage) {
             std::string::npos);
 }
 
+TEST_F(Rest, UpdatesAModelForAnAdminAlone) {
+  models.add(pair_metadata());
+  start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210\n", kTokenHolders).value()});
+  const std::string user = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string admin = "Authorization: Bearer fedcba9876543210\r\n";
+  const std::string path = "/v2/repository/models/m/update";
+  EXPECT_EQ(ask(post(path, "network")).status, 401);
+  EXPECT_EQ(ask(post(path, "network", user)).status, 403);
+  for (const char* wrong : {"?share=0", "?share=0.6", "?share=x", "?share=0.1&requests=0", "?requests=10"})
+    EXPECT_EQ(ask(post(path + wrong, "network", admin)).status, 400) << wrong;
+  EXPECT_EQ(ask(post(path, "", admin)).status, 400) << "no network";
+  EXPECT_EQ(models.changes(), std::vector<std::string>());
+  EXPECT_EQ(ask_json(post(path, "network", admin)), json::parse(R"({"name":"m","version":"2"})"));
+  EXPECT_EQ(ask(post(path + "?share=0.1&requests=30", "network", admin)).status, 200);
+  EXPECT_EQ(models.changes(), (std::vector<std::string>{"update m network", "update m network 30"}));
+  const json service = ask_json(get("/v2/repository/models/m", user));
+  EXPECT_EQ(service["versions"][0]["state"], "READY");
+  EXPECT_EQ(ask(get("/v2/repository/models/other", user)).status, 404);
+}
+
 TEST_F(Rest, ThePageOfTheInterfaceHasEveryRoute) {
   models.add(pair_metadata());
   start();
