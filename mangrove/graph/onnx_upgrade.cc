@@ -229,7 +229,8 @@ std::vector<Node> over_merged_dimensions(Node node, std::int64_t axis, const Sha
 
 std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,
                                       Values& values) {
-  if (from >= 13 || (node.op != "Softmax" && node.op != "LogSoftmax") || node.inputs.size() != 1) return {node};
+  const bool merges = from < 13 && (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax");
+  if (!merges || node.inputs.size() != 1) return {node};
   const std::int64_t* axis =
       std::get_if<std::int64_t>(&node.attributes.try_emplace("axis", std::int64_t{1}).first->second);
   const auto input = values.find(node.inputs[0]);

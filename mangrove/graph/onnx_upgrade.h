@@ -19,7 +19,7 @@ Status upgrade_opset(GraphParts& parts, std::int64_t from);
 
 /// The same for what cannot be said without the input's shape: a node of opset `from`, its inputs in `values`, as nodes
 /// of opset 17. Constants that these need are added to `initializers` and `values`.
-///   Softmax, LogSoftmax before 13   all dimensions from axis on were taken together
+///   Softmax, LogSoftmax, Hardmax before 13   all dimensions from axis on were taken together
 std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,
                                       Values& values);
 

@@ -19,17 +19,23 @@ std::vector<OperatorSample> activations() {
                                    {"Clip_below", "Clip", {x, low}},
                                    {"Clip_above", "Clip", {x, absent(), high}},
                                    {"Clip_nothing", "Clip", {x}},
+                                   {"Celu_alpha", "Celu", {x}, {{"alpha", 0.3f}}},
                                    {"Elu_alpha", "Elu", {x}, {{"alpha", 0.3f}}},
                                    {"Elu_turned", "Elu", {x}, {{"alpha", -0.5f}}},
+                                   {"Gelu_wide", "Gelu", {fed({kBatch, 7}, -6, 6)}},
+                                   {"Gelu_tanh", "Gelu", {x}, {{"approximate", std::string("tanh")}}},
                                    {"HardSigmoid_wide", "HardSigmoid", {fed({kBatch, 7}, -4, 4)}},
                                    {"HardSigmoid_steep", "HardSigmoid", {x}, {{"alpha", 0.6f}, {"beta", 0.2f}}},
                                    {"HardSwish_wide", "HardSwish", {fed({kBatch, 3, 4}, -5, 5)}},
                                    {"LeakyRelu_alpha", "LeakyRelu", {x}, {{"alpha", 0.3f}}},
                                    {"LeakyRelu_turned", "LeakyRelu", {x}, {{"alpha", -0.5f}}},
+                                   {"Mish_wide", "Mish", {fed({kBatch, 7}, -30, 30)}},
                                    {"PRelu_channels", "PRelu", {x, parameter({3, 1, 1})}},
                                    {"PRelu_one_slope", "PRelu", {x, parameter({1})}},
                                    {"PRelu_each", "PRelu", {fed({kBatch, 4}), parameter({4})}},
-                                   {"Selu_attributes", "Selu", {x}, {{"alpha", 2.0f}, {"gamma", 3.0f}}}}) {
+                                   {"Selu_attributes", "Selu", {x}, {{"alpha", 2.0f}, {"gamma", 3.0f}}},
+                                   {"Shrink_bias", "Shrink", {x}, {{"bias", 0.7f}, {"lambd", 1.1f}}},
+                                   {"ThresholdedRelu_low", "ThresholdedRelu", {x}, {{"alpha", -0.3f}}}}) {
     samples.push_back(std::move(sample));
   }
   return samples;

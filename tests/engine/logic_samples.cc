@@ -7,15 +7,18 @@ std::vector<OperatorSample> logic() {
   const SampleInput flag = fed_type(DType::boolean, {kBatch, 3, 4}, 0, 1);
   const SampleInput row_flag = fed_type(DType::boolean, {4}, 0, 1);
   std::vector<OperatorSample> samples;
-  for (const std::string op : {"Equal", "Greater", "Less"}) {
+  for (const std::string op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
     samples.push_back({op, op, {x, x}});
     samples.push_back({op + "_integers", op, {whole, fed_type(DType::i64, {4}, 0, 2)}});
   }
-  for (const std::string op : {"And", "Or"}) {
+  for (const std::string op : {"And", "Or", "Xor"}) {
     samples.push_back({op, op, {flag, flag}});
     samples.push_back({op + "_broadcast", op, {flag, row_flag}});
   }
   for (OperatorSample& sample : std::vector<OperatorSample>{
+           {"IsInf", "IsInf", {x}},
+           {"IsInf_below", "IsInf", {x}, {{"detect_positive", std::int64_t{0}}}},
+           {"IsNaN", "IsNaN", {x}},
            {"Not", "Not", {flag}},
            {"Where", "Where", {flag, x, x}},
            {"Where_broadcast", "Where", {row_flag, fed({kBatch, 3, 1}), fed({3, 4})}},

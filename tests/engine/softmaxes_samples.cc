@@ -5,7 +5,7 @@ namespace mangrove::samples {
 std::vector<OperatorSample> softmaxes() {
   const SampleInput x = fed({kBatch, 3, 2, 5}, -3, 3);
   std::vector<OperatorSample> samples;
-  for (const std::string op : {"LogSoftmax", "Softmax"}) {
+  for (const std::string op : {"Hardmax", "LogSoftmax", "Softmax"}) {
     samples.push_back({op + "_rows", op, {fed({kBatch, 7})}});
     samples.push_back({op + "_last_of_four", op, {x}, {{"axis", std::int64_t{-1}}}});
     samples.push_back({op + "_channels", op, {x}, {{"axis", std::int64_t{1}}}});

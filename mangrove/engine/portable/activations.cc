@@ -28,6 +28,14 @@ T attribute(const KernelRequest& request, const char* name, double fallback) {
 }
 
 template <class T>
+struct Celu : FromInput {
+  T alpha;
+  explicit Celu(const KernelRequest& request) : alpha(attribute<T>(request, "alpha", 1)) {}
+  T value(T x) const { return x < 0 ? alpha * std::expm1(x / alpha) : x; }
+  T derivative(T x) const { return x < 0 ? std::exp(x / alpha) : T(1); }
+};
+
+template <class T>
 struct Clip : FromOutput {
   T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
 
@@ -54,6 +62,33 @@ template <class T>
 struct Erf : FromInput {
   static T value(T x) { return std::erf(x); }
   static T derivative(T x) { return T(2) * std::numbers::inv_sqrtpi_v<T> * std::exp(-x * x); }
+};
+
+// x P(x), where P is the normal distribution's.
+template <class T>
+struct Gelu : FromInput {
+  static T value(T x) { return x * distribution(x); }
+  static T derivative(T x) {
+    const T density = std::exp(-x * x / T(2)) * std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
+    return distribution(x) + x * density;
+  }
+
+ private:
+  static T distribution(T x) { return T(0.5) * (T(1) + std::erf(x / std::numbers::sqrt2_v<T>)); }
+};
+
+// The same with P(x) near (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+template <class T>
+struct GeluByTanh : FromInput {
+  static constexpr T kCube = T(0.044715), kScale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+  static T value(T x) { return T(0.5) * x * (T(1) + tanh_at(x)); }
+  static T derivative(T x) {
+    const T y = tanh_at(x), inner = kScale * (T(1) + T(3) * kCube * x * x);
+    return T(0.5) * (T(1) + y + x * (T(1) - y * y) * inner);
+  }
+
+ private:
+  static T tanh_at(T x) { return std::tanh(kScale * (x + kCube * x * x * x)); }
 };
 
 template <class T>
@@ -119,6 +154,32 @@ struct Softsign : FromOutput {
 };
 
 template <class T>
+struct Mish : FromInput {
+  static T value(T x) { return x * std::tanh(Softplus<T>::value(x)); }
+  static T derivative(T x) {
+    const T y = std::tanh(Softplus<T>::value(x));
+    return y + x * (T(1) - y * y) * Sigmoid<T>::value(x);
+  }
+};
+
+template <class T>
+struct Shrink : FromInput {
+  T bias, lambd;
+  explicit Shrink(const KernelRequest& request)
+      : bias(attribute<T>(request, "bias", 0)), lambd(attribute<T>(request, "lambd", 0.5)) {}
+  T value(T x) const { return x < -lambd ? x + bias : x > lambd ? x - bias : T(0); }
+  T derivative(T x) const { return x < -lambd || x > lambd ? T(1) : T(0); }
+};
+
+template <class T>
+struct ThresholdedRelu : FromInput {
+  T alpha;
+  explicit ThresholdedRelu(const KernelRequest& request) : alpha(attribute<T>(request, "alpha", 1)) {}
+  T value(T x) const { return x > alpha ? x : T(0); }
+  T derivative(T x) const { return x > alpha ? T(1) : T(0); }
+};
+
+template <class T>
 struct Tanh : FromOutput {
   static T value(T x) { return std::tanh(x); }
   static T derivative(T y) { return T(1) - y * y; }
@@ -145,22 +206,32 @@ Result<NodeKernels> make_prelu(const KernelRequest& request) {
   return for_type(request.outputs[0].dtype, [&](auto zero) { return binary_kernels<decltype(zero), PRelu>(request); });
 }
 
+Result<NodeKernels> make_gelu(const KernelRequest& request) {
+  return request.node.string_or("approximate", "none") == "tanh" ? make_unary<GeluByTanh>(request)
+                                                                 : make_unary<Gelu>(request);
+}
+
 }  // namespace
 
 std::vector<KernelRow> activations() {
-  return {{"Clip", make_numeric_unary<Clip>},
+  return {{"Celu", make_unary<Celu>},
+          {"Clip", make_numeric_unary<Clip>},
           {"Elu", make_unary<Elu>},
           {"Erf", make_unary<Erf>},
+          {"Gelu", make_gelu},
           {"HardSigmoid", make_unary<HardSigmoid>},
           {"HardSwish", make_unary<HardSwish>},
           {"LeakyRelu", make_unary<LeakyRelu>},
+          {"Mish", make_unary<Mish>},
           {"PRelu", make_prelu},
           {"Relu", make_unary<Relu>},
           {"Selu", make_unary<Selu>},
+          {"Shrink", make_unary<Shrink>},
           {"Sigmoid", make_unary<Sigmoid>},
           {"Softplus", make_unary<Softplus>},
           {"Softsign", make_unary<Softsign>},
-          {"Tanh", make_unary<Tanh>}};
+          {"Tanh", make_unary<Tanh>},
+          {"ThresholdedRelu", make_unary<ThresholdedRelu>}};
 }
 
 Result<NodeKernels> make_activation_of(const KernelRequest& request, ActivationFunction forward) {

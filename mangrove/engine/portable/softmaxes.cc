@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "mangrove/engine/portable/axis_rows.h"
 #include "mangrove/engine/portable/kernels.h"
@@ -59,6 +60,17 @@ struct LogSoftmax {
   }
 };
 
+struct Hardmax {
+  template <class T>
+  static void forward(const T* src, std::int64_t n, std::int64_t stride, T* dst) {
+    std::int64_t largest = 0;
+    for (std::int64_t i = 1; i < n; ++i) {
+      if (src[i * stride] > src[largest * stride]) largest = i;
+    }
+    for (std::int64_t i = 0; i < n; ++i) dst[i * stride] = i == largest ? T(1) : T(0);
+  }
+};
+
 template <class F, class T>
 NodeKernels softmax_kernels_of(const KernelRequest& request) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
@@ -73,15 +85,17 @@ NodeKernels softmax_kernels_of(const KernelRequest& request) {
         });
       }));
   kernels.forward.back().in_place = {0, 1};
-  if (!wants_gradient(request, 0)) return kernels;
-  kernels.backward.push_back(make_step(request, "backward", {read_value(y), read_gradient(y), write_gradient(x)},
-                                       [rows, threads](const Buffers& buffers) {
-                                         rows.for_each(threads, [&](std::int64_t at) {
-                                           F::backward(buffers.as<const T>(0) + at, buffers.as<const T>(1) + at,
-                                                       rows.length, rows.stride, buffers.as<T>(2) + at);
-                                         });
-                                       }));
-  kernels.backward.back().in_place = {1, 2};
+  if constexpr (!std::is_same_v<F, Hardmax>) {
+    if (!wants_gradient(request, 0)) return kernels;
+    kernels.backward.push_back(make_step(request, "backward", {read_value(y), read_gradient(y), write_gradient(x)},
+                                         [rows, threads](const Buffers& buffers) {
+                                           rows.for_each(threads, [&](std::int64_t at) {
+                                             F::backward(buffers.as<const T>(0) + at, buffers.as<const T>(1) + at,
+                                                         rows.length, rows.stride, buffers.as<T>(2) + at);
+                                           });
+                                         }));
+    kernels.backward.back().in_place = {1, 2};
+  }
   return kernels;
 }
 
@@ -93,7 +107,9 @@ Result<NodeKernels> make_along_axis(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelRow> softmaxes() {
-  return {{"LogSoftmax", make_along_axis<LogSoftmax>}, {"Softmax", make_along_axis<Softmax>}};
+  return {{"Hardmax", make_along_axis<Hardmax>},
+          {"LogSoftmax", make_along_axis<LogSoftmax>},
+          {"Softmax", make_along_axis<Softmax>}};
 }
 
 }  // namespace mangrove::portable

@@ -9,6 +9,9 @@ namespace {
 using enum DType;
 using Types = std::initializer_list<DType>;
 
+// A polynomial after range reduction, as for the exponential.
+constexpr double kTrigonometricFlops = kExponentialFlops + 4;
+
 constexpr Types kFloating{f32, f64};
 constexpr Types kSigned{f32, f64, i32, i64, i8};
 constexpr Types kNumeric{f32, f64, i32, i64, u8, i8};
@@ -58,8 +61,8 @@ Operator variadic(std::string_view type, Types types) {
 }
 
 // No gradient: constant between its steps.
-Operator step_function(std::string_view type) {
-  Operator row = unary(type, kFloating, 1);
+Operator step_function(std::string_view type, Types types = kFloating) {
+  Operator row = unary(type, types, 1);
   row.differentiable = false;
   return row;
 }
@@ -82,22 +85,55 @@ Operator pow() {
   return row;
 }
 
+Result<std::vector<ValueInfo>> infer_mod(const Node& node, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_types(inputs, kNumeric));
+  const DType type = inputs.values[0]->dtype;
+  if ((type == f32 || type == f64) && node.int_or("fmod", 0) == 0) {
+    return make_error(Code::invalid_argument,
+                      std::string("attribute fmod is 0, expected 1 for inputs of type ") + dtype_name(type));
+  }
+  MG_TRY(Shape shape, broadcast_inputs(inputs));
+  return std::vector<ValueInfo>{{type, std::move(shape)}};
+}
+
+/// Mod: what is left of a / b, with the sign of b, or with `fmod` that of a.
+Operator mod() {
+  Operator row = binary("Mod", kNumeric, 3);
+  row.attributes = {{"fmod", Operator::AttributeKind::integer}};
+  row.infer = infer_mod;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> arithmetic() {
   return {
       // of one value
       unary("Abs", kNumeric, 1),
+      unary("Acos", kFloating, kTrigonometricFlops),
+      unary("Acosh", kFloating, kTrigonometricFlops),
+      unary("Asin", kFloating, kTrigonometricFlops),
+      unary("Asinh", kFloating, kTrigonometricFlops),
+      unary("Atan", kFloating, kTrigonometricFlops),
+      unary("Atanh", kFloating, kTrigonometricFlops),
       step_function("Ceil"),
+      unary("Cos", kFloating, kTrigonometricFlops),
+      unary("Cosh", kFloating, kTrigonometricFlops),
       unary("Exp", kFloating, kExponentialFlops),
       step_function("Floor"),
       unary("Log", kFloating, kExponentialFlops),
       unary("Neg", kSigned, 1),
       unary("Reciprocal", kFloating, 1),
+      step_function("Round"),
+      step_function("Sign", kNumeric),
+      unary("Sin", kFloating, kTrigonometricFlops),
+      unary("Sinh", kFloating, kTrigonometricFlops),
       unary("Sqrt", kFloating, 1),
+      unary("Tan", kFloating, kTrigonometricFlops),
       // of two
       trained("Add"),
       binary("Div", kNumeric, 1),
+      mod(),
       trained("Mul"),
       pow(),
       binary("Sub", kNumeric, 1),

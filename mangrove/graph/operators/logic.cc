@@ -9,6 +9,7 @@ using enum DType;
 using Types = std::initializer_list<DType>;
 
 constexpr Types kBoolean{boolean};
+constexpr Types kFloating{f32, f64};
 constexpr Types kNumeric{f32, f64, i32, i64, u8, i8};
 constexpr Types kAny{f32, f64, i32, i64, u8, i8, boolean};
 
@@ -32,6 +33,13 @@ Operator predicate(std::string_view type, std::size_t inputs, Types types) {
             return std::vector<ValueInfo>{{boolean, std::move(shape)}};
           },
           .cost = one_flop};
+}
+
+// Of one real each.
+Operator predicate_of_real(std::string_view type, std::vector<Operator::AttributeRule> attributes = {}) {
+  Operator row = predicate(type, 1, kFloating);
+  row.attributes = std::move(attributes);
+  return row;
 }
 
 Result<std::vector<ValueInfo>> infer_where(const Node&, const OperatorInputs& inputs) {
@@ -74,10 +82,20 @@ Operator cast() {
 }  // namespace
 
 std::vector<Operator> logic() {
-  return {predicate("And", 2, kBoolean),  cast(),
-          predicate("Equal", 2, kAny),    predicate("Greater", 2, kNumeric),
-          predicate("Less", 2, kNumeric), predicate("Not", 1, kBoolean),
-          predicate("Or", 2, kBoolean),   where()};
+  using enum Operator::AttributeKind;
+  return {predicate("And", 2, kBoolean),
+          cast(),
+          predicate("Equal", 2, kAny),
+          predicate("Greater", 2, kNumeric),
+          predicate("GreaterOrEqual", 2, kNumeric),
+          predicate_of_real("IsInf", {{"detect_negative", integer}, {"detect_positive", integer}}),
+          predicate_of_real("IsNaN"),
+          predicate("Less", 2, kNumeric),
+          predicate("LessOrEqual", 2, kNumeric),
+          predicate("Not", 1, kBoolean),
+          predicate("Or", 2, kBoolean),
+          where(),
+          predicate("Xor", 2, kBoolean)};
 }
 
 }  // namespace mangrove::rows

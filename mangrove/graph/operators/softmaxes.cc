@@ -33,10 +33,18 @@ Operator along_axis(std::string_view type) {
           .cost = cost};
 }
 
+/// Hardmax: 1 where along the axis the first of the largest elements is, else 0.
+Operator hardmax() {
+  Operator row = along_axis("Hardmax");
+  row.differentiable = false;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> softmaxes() {
   return {
+      hardmax(),
       along_axis("LogSoftmax"),  // y_i = x_i - max x - log sum_j exp(x_j - max x), i and j along the axis
       along_axis("Softmax"),     // y_i = exp(x_i - max x) / sum_j exp(x_j - max x)
   };
