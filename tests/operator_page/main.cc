@@ -139,10 +139,10 @@ dequantized. A fused product may differ from them by one step of its quantized r
 
 constexpr const char* kRemarks = R"(
 Mod and ReduceProd are also read in computations of shapes, which are carried out while a file is loaded. A shape that
-depends on data, or on arithmetic on the batch, is an error that says so. GroupNormalization is an operator of opset 18;
-in files of opset 17 it is Reshape, InstanceNormalization, Reshape, Mul and Add, which loading makes one node of and
-saving writes. Control flow (If, Loop, Scan), sequences, strings, sparse tensors and tensors in separate files are
-refused. See [onnx.md](onnx.md).
+depends on data, or on the batch otherwise than as a multiple of it, is an error that says so. GroupNormalization is an
+operator of opset 18; in files of opset 17 it is Reshape, InstanceNormalization, Reshape, Mul and Add, which loading
+makes one node of and saving writes. Control flow (If, Loop, Scan), sequences, strings, sparse tensors and tensors in
+separate files are refused. See [onnx.md](onnx.md).
 
 ## What is refused
 
