@@ -77,7 +77,8 @@ Result<Graph> build_convnext(const Variant& variant, const ModelOptions& options
     }
   }
   x = layer_norm(network, "norm", network.global_average_pool("pool", x), kConvNextEpsilon);
-  return std::move(network).finish(network.dense("fc", x, options.classes));
+  x = network.dense("fc", x, options.classes);
+  return std::move(network).finish(x);
 }
 
 }  // namespace mangrove::zoo

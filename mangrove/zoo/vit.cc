@@ -37,7 +37,8 @@ Value heads_of(NetworkBuilder& network, const std::string& name, const Value& x,
 /// Self-attention of several heads over x [N, T, C].
 /// source: Vaswani et al., Attention is all you need, NIPS 2017, section 3.2.
 Value attention(NetworkBuilder& network, const std::string& name, const Value& x, const Size& size) {
-  const float scale = 1 / std::sqrt(static_cast<float>(size.width / size.heads));
+  const std::int64_t features = size.width / size.heads;
+  const float scale = 1 / std::sqrt(static_cast<float>(features));
   const Value all = linear(network, name + ".qkv", x, 3 * size.width, vit_weights());
   const Value queries = heads_of(network, name + ".q", all, 0, size, {0, 2, 1, 3});
   const Value keys = heads_of(network, name + ".k", all, size.width, size, {0, 2, 3, 1});
@@ -91,7 +92,8 @@ Result<Graph> build_vit(const Variant& variant, const ModelOptions& options) {
   for (int i = 1; i <= kDepth; ++i) x = encoder_block(network, "block" + std::to_string(i), x, *size);
   x = network.apply("token", "Gather", {x}, {{"first", Tensor::of<std::int64_t>(Shape{}, {0})}},
                     {{"axis", std::int64_t{1}}});
-  return std::move(network).finish(network.dense("fc", layer_norm(network, "norm", x, kEpsilon), options.classes));
+  x = network.dense("fc", layer_norm(network, "norm", x, kEpsilon), options.classes);
+  return std::move(network).finish(x);
 }
 
 }  // namespace mangrove::zoo
