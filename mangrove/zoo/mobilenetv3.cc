@@ -58,7 +58,8 @@ Result<Graph> build_mobilenetv3(const Variant& variant, const ModelOptions& opti
   x = conv_bn(network, "conv2", x, 6 * x.channels(), {.kernel = 1}, "HardSwish");
   x = network.dense("fc1", network.global_average_pool("pool", x), is_large ? 1280 : 1024, normal(0.01));
   x = network.dropout("dropout", network.activation("fc1.act", x, "HardSwish"), 0.2f);
-  return std::move(network).finish(network.dense("fc2", x, options.classes, normal(0.01)));
+  x = network.dense("fc2", x, options.classes, normal(0.01));
+  return std::move(network).finish(x);
 }
 
 }  // namespace mangrove::zoo
