@@ -28,6 +28,7 @@ constexpr Target kTargets[] = {
     {"idx", &idx},
     {"image", &image},
     {"infer_messages", &infer_messages},
+    {"inference_answer", &inference_answer},
     {"job_file", &job_file},
     {"job_spec", &job_spec},
     {"json_request", &json_request},

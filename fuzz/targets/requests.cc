@@ -1,7 +1,11 @@
 #include "fuzz/targets/requests.h"
 
+#include <optional>
+#include <string>
+
 #include "mangrove/sensors/payload.h"
 #include "mangrove/sensors/series_table.h"
+#include "mangrove/serve/client/answer_reader.h"
 #include "mangrove/serve/http/target.h"
 #include "mangrove/serve/http/tokens.h"
 #include "mangrove/serve/open_inference.pb.h"
@@ -24,6 +28,22 @@ void grpc_request(std::string_view bytes) {
   const auto read = serve::request_of(message, {});
   inference::ModelInferResponse answer;
   if (read.ok()) serve::write_response({.version = "1", .outputs = read->inputs}, "m", read->id, answer);
+}
+
+void inference_answer(std::string_view bytes) {
+  static_cast<void>(serve::read_server(bytes));
+  static_cast<void>(serve::read_properties(bytes));
+  static_cast<void>(serve::read_models(bytes, /*only_ready=*/true));
+  static_cast<void>(serve::read_error(bytes));
+  const auto metadata = serve::read_metadata(bytes);
+  serve::ModelMetadata model;
+  model.outputs = {{"y", DType::f32, {-1, 2}}};
+  if (metadata.ok()) model = *metadata;
+  // the JSON ends with the last brace, if bytes of outputs are behind it
+  const std::size_t brace = bytes.rfind('}');
+  const std::string length = std::to_string(brace == std::string_view::npos ? 0 : brace + 1);
+  static_cast<void>(serve::read_outputs(model, 1, bytes, length));
+  static_cast<void>(serve::read_outputs(model, 1, bytes, std::nullopt));
 }
 
 void json_request(std::string_view bytes) {
