@@ -6,11 +6,12 @@ namespace mangrove::cli {
 using AddCommand = void(CLI::App& app, CommandContext& context);
 AddCommand add_run_command, add_train_command, add_eval_command, add_predict_command, add_quantize_command,
     add_compress_command, add_tune_exits_command, add_privacy_command, add_infer_command, add_serve_command,
-    add_bench_command, add_profile_command, add_plan_command, add_place_command, add_coordinator_command,
-    add_node_command, add_invite_command, add_join_command, add_members_command, add_revoke_command, add_ca_command,
-    add_nodes_command, add_top_command, add_dashboard_command, add_report_command, add_jobs_command, add_job_command,
-    add_switch_command, add_sim_command, add_testbed_command, add_data_command, add_model_command,
-    add_strategies_command, add_doctor_command, add_health_command, add_completion_command, add_man_command;
+    add_service_command, add_bench_command, add_profile_command, add_plan_command, add_place_command,
+    add_coordinator_command, add_node_command, add_invite_command, add_join_command, add_members_command,
+    add_revoke_command, add_ca_command, add_nodes_command, add_top_command, add_dashboard_command, add_report_command,
+    add_jobs_command, add_job_command, add_switch_command, add_sim_command, add_testbed_command, add_data_command,
+    add_model_command, add_strategies_command, add_doctor_command, add_health_command, add_completion_command,
+    add_man_command;
 
 namespace {
 
@@ -23,16 +24,14 @@ void add_help_command(CLI::App& app, CommandContext&) {
 
 /// In the order of `mangrove --help`.
 constexpr AddCommand* kCommands[] = {
-    add_run_command,        add_train_command,    add_eval_command,        add_predict_command,
-    add_quantize_command,   add_compress_command, add_tune_exits_command,  add_privacy_command,
-    add_infer_command,      add_serve_command,    add_bench_command,       add_profile_command,
-    add_plan_command,       add_place_command,    add_coordinator_command, add_node_command,
-    add_invite_command,     add_join_command,     add_members_command,     add_revoke_command,
-    add_ca_command,         add_nodes_command,    add_top_command,         add_dashboard_command,
-    add_report_command,     add_jobs_command,     add_job_command,         add_switch_command,
-    add_sim_command,        add_testbed_command,  add_data_command,        add_model_command,
-    add_strategies_command, add_doctor_command,   add_health_command,      add_completion_command,
-    add_man_command,        add_help_command};
+    add_run_command,         add_train_command,      add_eval_command,    add_predict_command,    add_quantize_command,
+    add_compress_command,    add_tune_exits_command, add_privacy_command, add_infer_command,      add_serve_command,
+    add_service_command,     add_bench_command,      add_profile_command, add_plan_command,       add_place_command,
+    add_coordinator_command, add_node_command,       add_invite_command,  add_join_command,       add_members_command,
+    add_revoke_command,      add_ca_command,         add_nodes_command,   add_top_command,        add_dashboard_command,
+    add_report_command,      add_jobs_command,       add_job_command,     add_switch_command,     add_sim_command,
+    add_testbed_command,     add_data_command,       add_model_command,   add_strategies_command, add_doctor_command,
+    add_health_command,      add_completion_command, add_man_command,     add_help_command};
 
 }  // namespace
 

@@ -51,7 +51,7 @@ std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& a
     if (value.empty() || has(words, option) || command.get_option_no_throw(option) == nullptr) return;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(taken), option + "=" + value);
   };
-  if (!has(words, "--local") && !has(words, "--testbed")) {
+  if (!has(words, "--local") && !has(words, "--testbed") && !has(words, "--url")) {
     add("--coordinator", config.coordinator);
     // the identity of a person; nodes and coordinators have other ones
     if (command.get_name() != "node" && command.get_name() != "coordinator") add("--identity", config.identity);

@@ -28,8 +28,8 @@ fs::path user_config_path();
 Result<UserConfig> load_user_config(const fs::path& path);
 
 /// The words of a command line with the flags that `config` has for this command and that they have not. Flags are left
-/// out where the words say another cluster (--local, --testbed), the settings of an earlier run (--resume) or a file of
-/// their own (--config), and of commands that read a job file.
+/// out where the words say another cluster (--local, --testbed) or a server (--url), the settings of an earlier run
+/// (--resume) or a file of their own (--config), and of commands that read a job file.
 std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& app, const UserConfig& config);
 
 }  // namespace mangrove::cli

@@ -20,6 +20,7 @@
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/cli/reports/report_keeper.h"
 #include "mangrove/cli/reports/run_facts.h"
+#include "mangrove/cli/reports/server_inference_report.h"
 #include "mangrove/cli/reports/tile_plan_report.h"
 #include "mangrove/cluster/job_report.h"
 #include "mangrove/cluster/node_event.h"
@@ -29,6 +30,7 @@
 #include "mangrove/infer/tiles/report.h"
 #include "mangrove/infer/views/report.h"
 #include "mangrove/job/progress.h"
+#include "mangrove/serve/update/model_update.h"
 #include "mangrove/train/result.h"
 
 namespace mangrove::cli {
@@ -96,6 +98,8 @@ class Page {
 
 const char* const kTrain = "`mangrove train --json`";
 const char* const kInfer = "`mangrove infer --json`";
+const char* const kInferUrl = "`mangrove infer --url URL --json`";
+const char* const kService = "`mangrove service --json`";
 const char* const kPlan = "`mangrove plan --json`";
 const char* const kTiles = "`mangrove plan --tiles --json`";
 const char* const kPlace = "`mangrove place --json`";
@@ -129,6 +133,8 @@ TEST(JsonPage, NamesEveryKeyOfResults) {
                     page.words({kInfer, kSim})),
             Names());
   EXPECT_EQ(missing(names_of<EvalReport, ExitsReport>(), page.words({kEval})), Names());
+  EXPECT_EQ(missing(names_of<ServerInferenceReport>(), page.words({kInferUrl})), Names());
+  EXPECT_EQ(missing(names_of<serve::ServiceStatus>(), page.words({kService})), Names());
   EXPECT_EQ(missing(names_of<PlanReport>(), page.words({kPlan})), Names());
   EXPECT_EQ(missing(names_of<PlaceReport>(), page.words({kPlace})), Names());
   EXPECT_EQ(missing(names_of<TilePlanReport>(), page.words({kPlan, kTiles})), Names());
@@ -144,6 +150,8 @@ TEST(JsonPage, HasNoKeyOfResultsThatIsUnknown) {
   EXPECT_EQ(missing(page.first_column(kPlan), names_of<PlanReport>()), Names());
   EXPECT_EQ(missing(page.first_column(kTiles), names_of<TilePlanReport>()), Names());
   EXPECT_EQ(missing(page.first_column(kEval), names_of<ExitsReport>()), Names());
+  EXPECT_EQ(missing(page.first_column(kInferUrl), names_of<ServerInferenceReport>()), Names());
+  EXPECT_EQ(missing(page.first_column(kService), names_of<serve::ServiceStatus>()), Names());
 }
 
 TEST(JsonPage, NamesEveryKeyOfMetrics) {
