@@ -310,6 +310,11 @@ Status check_mqtt(const SourceOptions& options) {
   if (!url.path.empty()) return make_error(Code::invalid_argument, "key 'url': a broker has no path: give topic");
   if (link.version != "3.1.1" && link.version != "5")
     return make_error(Code::invalid_argument, "key 'version': '" + link.version + "': expected 3.1.1 or 5");
+  // libmosquitto 2.0 counts the messages that it may still take wrongly then, and ends the connection
+  if (link.version == "5" && link.qos == 2 && !link.topic.empty())
+    return make_error(Code::invalid_argument,
+                      "key 'qos': a subscription of 2 does not work with version 5: libmosquitto "
+                      "loses the connection when it sends answers, too; use 1, or version 3.1.1");
   if (!link.topic.empty() && mosquitto_sub_topic_check(link.topic.c_str()) != MOSQ_ERR_SUCCESS)
     return make_error(Code::invalid_argument, "key 'topic': '" + link.topic + "' is no subscription");
   if (!link.will_topic.empty() && mosquitto_pub_topic_check(link.will_topic.c_str()) != MOSQ_ERR_SUCCESS)

@@ -54,16 +54,16 @@ void wait_for_subscription(const RunningService& service, const Broker& broker, 
 struct Dialect {
   const char* name;
   const char* version;
-  int qos;
+  int qos, answers_qos;
 };
 
 struct EveryDialect : ::testing::TestWithParam<Dialect> {};
 
 TEST_P(EveryDialect, EachMessageIsAnsweredOnce) {
   const Broker broker;
-  const std::string qos = std::to_string(GetParam().qos);
+  const std::string qos = std::to_string(GetParam().qos), answers_qos = std::to_string(GetParam().answers_qos);
   const RunningService service("leaves:\n  kind: mqtt\n  url: " + broker.url() + "\n  version: " + GetParam().version +
-                               "\n  topic: leaf/+/sample\n  qos: " + qos + "\n  answers_qos: " + qos +
+                               "\n  topic: leaf/+/sample\n  qos: " + qos + "\n  answers_qos: " + answers_qos +
                                "\n  answers: leaf/{topic[1]}/answer\n");
   Subscriber answers(broker, "leaf/north/answer");
   wait_for_subscription(service, broker, "leaf/north/sample");
@@ -75,9 +75,9 @@ TEST_P(EveryDialect, EachMessageIsAnsweredOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryDialect,
-                         ::testing::Values(Dialect{"v311_qos0", "3.1.1", 0}, Dialect{"v311_qos1", "3.1.1", 1},
-                                           Dialect{"v311_qos2", "3.1.1", 2}, Dialect{"v5_qos1", "5", 1},
-                                           Dialect{"v5_qos2", "5", 2}),
+                         ::testing::Values(Dialect{"v311_qos0", "3.1.1", 0, 0}, Dialect{"v311_qos1", "3.1.1", 1, 1},
+                                           Dialect{"v311_qos2", "3.1.1", 2, 2}, Dialect{"v5_qos1", "5", 1, 1},
+                                           Dialect{"v5_qos2_out", "5", 1, 2}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Mqtt, ComesBackToABrokerThatWasKilled) {

@@ -74,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongFile{"port", "a:\n  kind: mqtt\n  url: mqtt://h:99999\n", "is no address"},
         WrongFile{"filter", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: a/#/b\n", "is no subscription"},
         WrongFile{"qos", "a:\n  kind: mqtt\n  url: mqtt://h\n  qos: 3\n", "from 0 to 2"},
+        WrongFile{"v5_qos2", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: x\n  version: 5\n  qos: 2\n",
+                  "does not work with version 5"},
         WrongFile{"circle", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: 'a/#'\n  answers: a/{id}\n",
                   "would come back"},
         WrongFile{"sink", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: x\n  answers: y\n  to: hub\n",

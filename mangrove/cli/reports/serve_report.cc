@@ -27,13 +27,13 @@ std::string latency_text(const serve::TrafficCounts& traffic) {
 }
 
 nlohmann::json sensors_json(const sensors::SensorCounts& counts) {
-  nlohmann::json json = {{"sources", nlohmann::json::array()}};
-  for (const sensors::SensorCounter& counter : sensors::sensor_counters()) json[counter.name] = counter.value(counts);
+  nlohmann::json report = {{"sources", nlohmann::json::array()}};
+  for (const sensors::SensorCounter& counter : sensors::sensor_counters()) report[counter.name] = counter.value(counts);
   for (const sensors::SourceCounts& source : counts.sources) {
-    nlohmann::json& one = json["sources"].emplace_back(nlohmann::json{{"source", source.source}});
+    nlohmann::json& one = report["sources"].emplace_back(nlohmann::json{{"source", source.source}});
     for (const sensors::SourceCounter& counter : sensors::source_counters()) one[counter.name] = counter.value(source);
   }
-  return json;
+  return report;
 }
 
 /// "air: 20 received, 19 answered, 1 dropped": a line for each source, without what has not happened.
