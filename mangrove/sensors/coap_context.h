@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "mangrove/base/keys.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
-#include "mangrove/sensors/sources_file.h"
+#include "mangrove/sensors/source_options.h"
 #include "mangrove/sensors/url.h"
 
 namespace mangrove::sensors {

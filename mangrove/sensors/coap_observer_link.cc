@@ -8,6 +8,7 @@
 #include "mangrove/sensors/backoff.h"
 #include "mangrove/sensors/coap_blocks.h"
 #include "mangrove/sensors/coap_context.h"
+#include "mangrove/sensors/topic.h"
 
 namespace mangrove::sensors {
 namespace {

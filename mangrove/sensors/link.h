@@ -3,15 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "mangrove/base/clock.h"
 #include "mangrove/base/keys.h"
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/sensors/message_queue.h"
-#include "mangrove/sensors/sources_file.h"
+#include "mangrove/sensors/source_options.h"
 
 namespace mangrove::sensors {
 
@@ -50,9 +49,5 @@ struct LinkKind {
   Result<std::unique_ptr<Link>> (*start)(const SourceOptions& options, const std::string& default_client_id,
                                          LinkEvents events);
 };
-
-std::span<const LinkKind> link_kinds();
-/// errors: not_found.
-Result<const LinkKind*> find_link_kind(std::string_view name);
 
 }  // namespace mangrove::sensors

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "mangrove/learn/top_classes.h"
+#include "mangrove/tensor/tensor.h"
+
 namespace mangrove::sensors {
 namespace {
 

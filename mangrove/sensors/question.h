@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
-#include "mangrove/sensors/sources_file.h"
+#include "mangrove/sensors/source_options.h"
+#include "mangrove/sensors/topic.h"
 #include "mangrove/serve/protocol/image_classifier.h"
 
 namespace mangrove::sensors {

@@ -9,6 +9,7 @@
 
 #include "mangrove/base/user_folders.h"
 #include "mangrove/identity/secret_file.h"
+#include "mangrove/sensors/link_kinds.h"
 #include "mangrove/sensors/worker.h"
 
 namespace mangrove::sensors {

@@ -7,7 +7,8 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/table.h"
-#include "mangrove/sensors/link.h"
+#include "mangrove/sensors/link_kinds.h"
+#include "mangrove/sensors/topic.h"
 
 namespace mangrove::sensors {
 namespace {

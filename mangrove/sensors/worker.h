@@ -16,7 +16,7 @@
 #include "mangrove/sensors/message_queue.h"
 #include "mangrove/sensors/question.h"
 #include "mangrove/sensors/series_table.h"
-#include "mangrove/sensors/sources_file.h"
+#include "mangrove/sensors/source_options.h"
 #include "mangrove/serve/protocol/image_classifier.h"
 #include "mangrove/serve/protocol/models.h"
 

@@ -11,7 +11,6 @@
 #include "tests/paths.h"
 
 #include "mangrove/base/file.h"
-#include "mangrove/sensors/link.h"
 
 namespace mangrove::sensors {
 namespace {

@@ -1,4 +1,4 @@
-#include "mangrove/sensors/link.h"
+#include "mangrove/sensors/link_kinds.h"
 
 #include <array>
 
