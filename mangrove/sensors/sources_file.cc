@@ -20,12 +20,14 @@ constexpr double kMostNumbersAtOnce = 16e6;
 
 /// A key whose value is one word of a table of words.
 template <class Value>
-Key word_key(std::string name, Value& target, std::string help, std::vector<std::pair<std::string, Value>> words) {
+Key word_key(const std::string& name, Value& target, const std::string& help,
+             std::vector<std::pair<std::string, Value>> words) {
   std::vector<std::string> names;
+  names.reserve(words.size());
   for (const auto& [word, value] : words) names.push_back(word);
   const std::string range = fmt::format("{}", fmt::join(names, ", "));
-  return Key{.name = std::move(name),
-             .help = std::move(help),
+  return Key{.name = name,
+             .help = help,
              .value = "NAME",
              .range = range,
              .set = [&target, words, range](const std::string& text) -> Status {

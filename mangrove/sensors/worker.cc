@@ -156,10 +156,12 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
     TopicFacts of_window = facts;
     of_window.source = first.options.name;
     of_window.id = first.options.name + "-" + delivery_.next_id(clock_.now());
-    waiting_.push_back(std::make_shared<Question>(Question{.source = source.first,
-                                                           .facts = std::move(of_window),
-                                                           .raw = little_endian(window),
-                                                           .values = std::move(window)}));
+    const auto question = std::make_shared<Question>();
+    question->source = source.first;
+    question->facts = std::move(of_window);
+    question->raw = little_endian(window);
+    question->values = std::move(window);
+    waiting_.push_back(question);
   }
   ask_waiting();
   return {};
