@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "mangrove/graph/axis.h"
+#include "mangrove/graph/movement_geometry.h"
 
 namespace mangrove {
 namespace {
@@ -34,6 +35,11 @@ Result<ReductionGeometry> reduction_geometry(const Node& node, const Shape& inpu
     if (keep || !reduced[i]) output.push_back(kept.back());
   }
   return ReductionGeometry{Shape(std::move(kept)), Shape(std::move(output))};
+}
+
+Result<std::size_t> cumulative_axis(const Tensor* axis, const Shape& input) {
+  MG_TRY(const std::vector<std::int64_t> given, constant_integers(axis, "axis (input 1)"));
+  return resolve_axis(given.at(0), input);
 }
 
 }  // namespace mangrove

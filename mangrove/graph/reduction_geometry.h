@@ -16,4 +16,8 @@ struct ReductionGeometry {
 /// errors: invalid_argument (an axis outside the shape, or twice).
 Result<ReductionGeometry> reduction_geometry(const Node& node, const Shape& input, const Tensor* axes);
 
+/// The axis of a CumSum over `input`: the one element of a constant of type i32 or i64.
+/// errors: invalid_argument (another type, an axis outside the shape).
+Result<std::size_t> cumulative_axis(const Tensor* axis, const Shape& input);
+
 }  // namespace mangrove

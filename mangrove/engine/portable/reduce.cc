@@ -12,16 +12,6 @@
 namespace mangrove::portable {
 namespace {
 
-BroadcastRows rows_of(const KernelRequest& request) {
-  const Shape& input = request.inputs[0].shape;
-  const Tensor* axes = has_input(request, 1) ? request.constants[1] : nullptr;
-  return BroadcastRows(reduction_geometry(request.node, input, axes).value().kept, input);
-}
-
-// Sums of a row are made in double, or in the integer's own type.
-template <class T>
-using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-
 template <class T>
 void reduce_sum(const BroadcastRows& rows, int threads, const T* x, std::int64_t outputs, T scale, T* y) {
   std::fill_n(y, outputs, T(0));
@@ -42,7 +32,7 @@ template <class T>
 NodeKernels reduce_sum_kernels(const KernelRequest& request, T scale) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t outputs = request.outputs[0].shape.elements();
-  const BroadcastRows rows = rows_of(request);
+  const BroadcastRows rows = reduction_rows(request);
   const int threads = request.threads;
   NodeKernels kernels;
   kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {
@@ -92,12 +82,12 @@ NodeKernels reduce_extreme_kernels(const KernelRequest& request) {
   std::vector<Operand> operands{read_value(x), write_value(y)};
   if (trains) operands.push_back(write_saved(kWhere, where_bytes));
   NodeKernels kernels;
-  kernels.forward.push_back(make_step(request, "forward", std::move(operands),
-                                      [=, rows = rows_of(request), threads = request.threads](const Buffers& buffers) {
-                                        reduce_extreme(rows, threads, largest, buffers.as<const T>(0), outputs,
-                                                       buffers.as<T>(1),
-                                                       trains ? buffers.as<std::int64_t>(2) : nullptr);
-                                      }));
+  kernels.forward.push_back(
+      make_step(request, "forward", std::move(operands),
+                [=, rows = reduction_rows(request), threads = request.threads](const Buffers& buffers) {
+                  reduce_extreme(rows, threads, largest, buffers.as<const T>(0), outputs, buffers.as<T>(1),
+                                 trains ? buffers.as<std::int64_t>(2) : nullptr);
+                }));
   if (!trains) return kernels;
   kernels.backward.push_back(make_step(request, "backward",
                                        {read_saved(kWhere, where_bytes), read_gradient(y), write_gradient(x)},
@@ -113,6 +103,12 @@ NodeKernels reduce_extreme_kernels(const KernelRequest& request) {
 }
 
 }  // namespace
+
+BroadcastRows reduction_rows(const KernelRequest& request) {
+  const Shape& input = request.inputs[0].shape;
+  const Tensor* axes = has_input(request, 1) ? request.constants[1] : nullptr;
+  return BroadcastRows(reduction_geometry(request.node, input, axes).value().kept, input);
+}
 
 Result<NodeKernels> make_reduce_sum(const KernelRequest& request) {
   return for_one_of<float, double, std::int32_t, std::int64_t>(request.outputs[0].dtype, [&](auto zero) {

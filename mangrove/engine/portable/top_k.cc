@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "mangrove/engine/portable/axis_rows.h"
@@ -9,12 +10,12 @@
 namespace mangrove::portable {
 namespace {
 
-template <class T>
-std::int64_t index_of_largest(const T* x, const AxisRows& rows, bool last) {
+template <class T, class IsBefore>
+std::int64_t index_of_extreme(const T* x, const AxisRows& rows, bool last, IsBefore is_before) {
   std::int64_t best = 0;
   for (std::int64_t i = 1; i < rows.length; ++i) {
     const T candidate = x[i * rows.stride], leader = x[best * rows.stride];
-    if (candidate > leader || (last && candidate == leader)) best = i;
+    if (is_before(candidate, leader) || (last && candidate == leader)) best = i;
   }
   return best;
 }
@@ -94,26 +95,28 @@ Step top_k_backward(const KernelRequest& request, const TopK& top) {
                    });
 }
 
-template <class T>
-Step arg_max_forward(const KernelRequest& request) {
+template <class T, class IsBefore>
+Step arg_extreme_forward(const KernelRequest& request, IsBefore is_before) {
   const Shape& shape = request.inputs[0].shape;
   const AxisRows rows(shape, resolve_axis(request.node.int_or("axis", 0), shape).value());
   const bool last = request.node.int_or("select_last_index", 0) != 0;
   return make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
-                   [rows, last](const Buffers& buffers) {
+                   [rows, last, is_before](const Buffers& buffers) {
                      for (std::int64_t row = 0; row < rows.rows(); ++row) {
                        buffers.as<std::int64_t>(1)[row] =
-                           index_of_largest(buffers.as<const T>(0) + rows.begin(row), rows, last);
+                           index_of_extreme(buffers.as<const T>(0) + rows.begin(row), rows, last, is_before);
                      }
                    });
 }
 
 }  // namespace
 
-Result<NodeKernels> make_arg_max(const KernelRequest& request) {
+Result<NodeKernels> make_arg_extreme(const KernelRequest& request) {
   return for_numeric_type(request.inputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
     NodeKernels kernels;
-    kernels.forward.push_back(arg_max_forward<decltype(zero)>(request));
+    kernels.forward.push_back(request.node.op == "ArgMax" ? arg_extreme_forward<T>(request, std::greater<T>())
+                                                          : arg_extreme_forward<T>(request, std::less<T>()));
     return kernels;
   });
 }

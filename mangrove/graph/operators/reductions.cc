@@ -60,6 +60,17 @@ Operator reduce_sum() {
   return row;
 }
 
+// Several operations per element.
+Operator reduction_of_function(std::string_view type, Types types, double flops) {
+  Operator row = reduction(type, types);
+  row.cost = [flops](const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+    OperatorCost cost = traffic(inputs, outputs);
+    cost.flops = flops * static_cast<double>(inputs.values[0]->shape.elements());
+    return cost;
+  };
+  return row;
+}
+
 Result<std::vector<ValueInfo>> infer_arg_max(const Node& node, const OperatorInputs& inputs) {
   MG_RETURN_IF_ERROR(check_type(inputs, kNumeric));
   Shape shape = inputs.values[0]->shape;
@@ -74,10 +85,11 @@ Result<std::vector<ValueInfo>> infer_arg_max(const Node& node, const OperatorInp
   return std::vector<ValueInfo>{{i64, Shape(std::move(dims))}};
 }
 
-/// ArgMax: where along an axis the largest element is; of several the first, or with select_last_index the last.
-Operator arg_max() {
+/// ArgMax, ArgMin: where along an axis the largest (least) element is; of several the first, or with select_last_index
+/// the last.
+Operator arg_extreme(std::string_view type) {
   using enum Operator::AttributeKind;
-  Operator row = reduction("ArgMax", kNumeric);
+  Operator row = reduction(type, kNumeric);
   row.attributes = {{"axis", integer}, {"keepdims", integer}, {"select_last_index", integer}};
   row.differentiable = false;
   row.infer = infer_arg_max;
@@ -120,14 +132,46 @@ Operator top_k() {
   return row;
 }
 
+Result<std::vector<ValueInfo>> infer_cumulative_sum(const Node&, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_type(inputs, kWide));
+  const Shape& shape = inputs.values[0]->shape;
+  MG_RETURN_IF_ERROR(check_constant_scalar(inputs, 1, "axis (input 1)"));
+  MG_TRY(const std::size_t axis, cumulative_axis(inputs.constants[1], shape));
+  if (shape[axis] == kBatch) {
+    return make_error(Code::unimplemented,
+                      "axis " + std::to_string(axis) + " of input " + to_string(shape) + " is the symbolic batch");
+  }
+  return std::vector<ValueInfo>{*inputs.values[0]};
+}
+
+/// CumSum: the sums of the elements up to each along an axis (input 1, constant), or from it on with `reverse`; with
+/// `exclusive` without the element itself.
+Operator cumulative_sum() {
+  using enum Operator::AttributeKind;
+  Operator row = reduction("CumSum", kWide);
+  row.min_inputs = row.max_inputs = 2;
+  row.constants = {1};
+  row.attributes = {{"exclusive", integer}, {"reverse", integer}};
+  row.infer = infer_cumulative_sum;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> reductions() {
-  return {arg_max(),
+  return {arg_extreme("ArgMax"),
+          arg_extreme("ArgMin"),
+          cumulative_sum(),
+          reduction_of_function("ReduceL1", kWide, 2),                                 // sum of |x|
+          reduction_of_function("ReduceL2", kFloating, 2),                             // square root of the sum of x^2
+          reduction_of_function("ReduceLogSum", kFloating, 1),                         // log of the sum of x
+          reduction_of_function("ReduceLogSumExp", kFloating, kExponentialFlops + 2),  // log of the sum of exp(x)
           reduction("ReduceMax", kNumeric),
           reduction("ReduceMean", kFloating),
           reduction("ReduceMin", kNumeric),
+          reduction("ReduceProd", kWide),
           reduce_sum(),
+          reduction_of_function("ReduceSumSquare", kWide, 2),  // sum of x^2
           top_k()};
 }
 
