@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/tensor/sixteen_bits.h"
 
 namespace mangrove {
 namespace {
@@ -18,15 +20,24 @@ constexpr const char* kLocation = "location";  // ONNX's key of external data
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
+std::string type_name(std::int32_t data_type) {
+  const bool known = TensorProto::DataType_IsValid(data_type);
+  return known ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)) : std::to_string(data_type);
+}
+
 // Elements that raw_data or the typed field of this kind holds.
 Result<std::size_t> elements_present(const TensorProto& proto, DType dtype) {
+  const bool has_sixteen_bits = is_sixteen_bit_float(proto.data_type());
   if (proto.has_raw_data()) {
-    if (proto.raw_data().size() % size_of(dtype) != 0) {
+    const auto size = static_cast<std::size_t>(stored_size_of(proto));
+    if (proto.raw_data().size() % size != 0) {
       return make_error(Code::data_loss, std::to_string(proto.raw_data().size()) +
-                                             " bytes of data are no whole number of " + dtype_name(dtype));
+                                             " bytes of data are no whole number of " +
+                                             (has_sixteen_bits ? type_name(proto.data_type()) : dtype_name(dtype)));
     }
-    return proto.raw_data().size() / size_of(dtype);
+    return proto.raw_data().size() / size;
   }
+  if (has_sixteen_bits) return static_cast<std::size_t>(proto.int32_data_size());
   switch (dtype) {
     case DType::f32:
       return static_cast<std::size_t>(proto.float_data_size());
@@ -84,12 +95,32 @@ Status copy_bytes_from_ints(const TensorProto& proto, Tensor& tensor) {
   return {};
 }
 
+// Each in an integer, or two bytes of raw_data.
+Status widen_elements(const TensorProto& proto, Tensor& tensor) {
+  const auto widened = proto.data_type() == TensorProto::FLOAT16 ? from_float16 : from_bfloat16;
+  const auto elements = tensor.as<float>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    std::uint16_t bits = 0;
+    if (proto.has_raw_data()) {
+      std::memcpy(&bits, proto.raw_data().data() + i * sizeof bits, sizeof bits);
+    } else {
+      const std::int32_t value = proto.int32_data(static_cast<int>(i));
+      if (value < 0 || value > 0xffff)
+        return make_error(Code::data_loss, "element " + std::to_string(value) + " does not fit into 16 bits");
+      bits = static_cast<std::uint16_t>(value);
+    }
+    elements[i] = widened(bits);
+  }
+  return {};
+}
+
 template <class Field>
 void copy_field(const Field& field, Tensor& tensor) {
   if (!field.empty()) std::memcpy(tensor.data(), field.data(), static_cast<std::size_t>(tensor.bytes()));
 }
 
 Status copy_elements(const TensorProto& proto, Tensor& tensor) {
+  if (is_sixteen_bit_float(proto.data_type())) return widen_elements(proto, tensor);
   if (proto.has_raw_data()) {
     copy_field(proto.raw_data(), tensor);
     return {};
@@ -122,16 +153,22 @@ void normalise_booleans(Tensor& tensor) {
   std::transform(data, data + tensor.bytes(), data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
 }
 
-std::string type_name(std::int32_t data_type) {
-  const bool known = TensorProto::DataType_IsValid(data_type);
-  return known ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)) : std::to_string(data_type);
+}  // namespace
+
+bool is_sixteen_bit_float(std::int64_t data_type) {
+  return data_type == TensorProto::FLOAT16 || data_type == TensorProto::BFLOAT16;
 }
 
-}  // namespace
+Bytes stored_size_of(const TensorProto& proto) {
+  if (is_sixteen_bit_float(proto.data_type())) return sizeof(std::uint16_t);
+  return static_cast<Bytes>(size_of(decode_dtype(proto.data_type()).value()));
+}
 
 Result<DType> decode_dtype(std::int32_t data_type) {
   switch (data_type) {
     case TensorProto::FLOAT:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
       return DType::f32;
     case TensorProto::DOUBLE:
       return DType::f64;
@@ -146,9 +183,10 @@ Result<DType> decode_dtype(std::int32_t data_type) {
     case TensorProto::BOOL:
       return DType::boolean;
     default:
-      return make_error(Code::unimplemented,
-                        "element type " + type_name(data_type) +
-                            " is not supported; FLOAT, DOUBLE, INT32, INT64, UINT8, INT8 and BOOL are");
+      return make_error(
+          Code::unimplemented,
+          "element type " + type_name(data_type) +
+              " is not supported; FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT32, INT64, UINT8, INT8 and BOOL are");
   }
 }
 
@@ -174,7 +212,9 @@ std::int32_t encode_dtype(DType dtype) {
 
 Result<Tensor> decode_tensor(const TensorProto& proto) {
   if (is_external(proto)) {
-    return make_error(Code::unimplemented, "data in a separate file (external data) is not supported");
+    return make_error(Code::unimplemented,
+                      "data in a separate file (external data) is not supported here, only for initializers of a model "
+                      "that is read from a file");
   }
   MG_TRY(const DType dtype, decode_dtype(proto.data_type()));
   MG_TRY(const std::size_t present, elements_present(proto, dtype));

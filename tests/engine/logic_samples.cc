@@ -25,6 +25,8 @@ std::vector<OperatorSample> logic() {
            {"Where_integers", "Where", {flag, whole, whole}, {}, 1, false},
            {"Cast_f32", "Cast", {x}, {{"to", std::int64_t{1}}}, 1, false},
            {"Cast_f64", "Cast", {x}, {{"to", std::int64_t{11}}}},
+           {"Cast_f16", "Cast", {x}, {{"to", std::int64_t{10}}}, 1, false},
+           {"Cast_bf16", "Cast", {x}, {{"to", std::int64_t{16}}}, 1, false},
            {"Cast_to_integers", "Cast", {fed({kBatch, 5}, -9, 9)}, {{"to", std::int64_t{7}}}, 1, false},
            {"Cast_of_flags", "Cast", {flag}, {{"to", std::int64_t{1}}}, 1, false}}) {
     samples.push_back(std::move(sample));

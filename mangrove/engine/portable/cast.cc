@@ -3,9 +3,13 @@
 
 #include "mangrove/engine/portable/logic.h"
 #include "mangrove/engine/portable/unary_kernels.h"
+#include "mangrove/graph/onnx_tensor.h"
+#include "mangrove/tensor/sixteen_bits.h"
 
 namespace mangrove::portable {
 namespace {
+
+constexpr std::int64_t kFloat16 = onnx::TensorProto::FLOAT16;
 
 template <class To, class From>
 To cast(From x) {
@@ -23,9 +27,21 @@ To cast(From x) {
 }
 
 template <class From, class To>
+Step cast_forward(const KernelRequest& request) {
+  if constexpr (std::is_same_v<To, float>) {
+    const std::int64_t to = request.node.int_or("to", 0);
+    if (is_sixteen_bit_float(to)) {
+      const auto round = to == kFloat16 ? rounded_to_float16 : rounded_to_bfloat16;
+      return unary_forward<From, float>(request, [round](From x) { return round(cast<float>(x)); });
+    }
+  }
+  return unary_forward<From, To>(request, cast<To, From>);
+}
+
+template <class From, class To>
 NodeKernels cast_kernels(const KernelRequest& request) {
   NodeKernels kernels;
-  kernels.forward.push_back(unary_forward<From, To>(request, cast<To, From>));
+  kernels.forward.push_back(cast_forward<From, To>(request));
   if constexpr (std::is_floating_point_v<From> && std::is_floating_point_v<To>) {
     if (!wants_gradient(request, 0)) return kernels;
     const std::int64_t elements = request.outputs[0].shape.elements();

@@ -69,8 +69,8 @@ Result<std::vector<ValueInfo>> infer_cast(const Node& node, const OperatorInputs
   return std::vector<ValueInfo>{{type, inputs.values[0]->shape}};
 }
 
-/// Cast: the same numbers in another type. To integers reals are cut towards zero and to the type's range; NaN is 0.
-/// Differentiable where both types are reals.
+/// Cast: the same numbers in another type. To floats of 16 bits they are rounded, and stay f32. To integers reals are
+/// cut towards zero and to the type's range; NaN is 0. Differentiable where both types are reals.
 Operator cast() {
   Operator row = predicate("Cast", 1, kAny);
   row.attributes = {{"to", Operator::AttributeKind::integer}};
