@@ -35,6 +35,7 @@ constexpr Target kTargets[] = {
     {"motion_jpeg", &motion_jpeg},
     {"npy", &npy},
     {"onnx", &onnx},
+    {"onnx_external", &onnx_external},
     {"onnx_outline", &onnx_outline},
     {"onnx_tensor", &onnx_tensor},
     {"profile", &profile},

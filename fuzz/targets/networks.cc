@@ -1,5 +1,7 @@
 #include "fuzz/targets/networks.h"
 
+#include "fuzz/memory_file.h"
+
 #include "mangrove/compress/coded_model.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/engine/optimize.h"
@@ -53,6 +55,11 @@ void onnx(std::string_view bytes) {
   if (graph->nodes().size() > 1) static_cast<void>(graph->slice(0, 1));
   if (const auto optimized = optimize(*graph, {}); optimized.ok()) run(optimized->graph, Mode::inference);
   if (learn::check_trainable(*graph).ok()) run(*graph, Mode::training);
+}
+
+void onnx_external(std::string_view bytes) {
+  const MemoryFolder folder("model.onnx", bytes);  // whose tensors may be in the model's own file
+  static_cast<void>(load_onnx(folder.path() / "model.onnx"));
 }
 
 void onnx_outline(std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "mangrove/base/process_memory.h"
+#include "mangrove/graph/external_data.h"
 #include "mangrove/graph/onnx_tensor.h"
 
 namespace mangrove {
@@ -25,7 +26,9 @@ Error broken(Bytes size) {
 
 class Reader {
  public:
-  Reader(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size) : input_(&bytes), size_(size) {
+  Reader(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size, const std::optional<fs::path>& folder)
+      : input_(&bytes), size_(size) {
+    if (folder) external_.emplace(*folder);
     input_.PushLimit(static_cast<int>(size));
   }
 
@@ -67,6 +70,7 @@ class Reader {
     const bool is_whole = proto_.MergeFromCodedStream(&input_) && input_.ConsumedEntireMessage();
     if (!is_whole || input_.BytesUntilLimit() != 0) return broken(size_);
     const std::string where = "initializer '" + proto_.name() + "'";
+    if (external_ && is_external(proto_)) MG_RETURN_IF_ERROR(external_->fetch(proto_).context(where));
     MG_TRY(Tensor tensor, decode_tensor(proto_).context(where));
     if (!file_.initializers.emplace(proto_.name(), std::move(tensor)).second) {
       return make_error(Code::invalid_argument, where + " is defined twice");
@@ -84,6 +88,7 @@ class Reader {
 
   CodedInputStream input_;
   Bytes size_;
+  std::optional<ExternalData> external_;
   OnnxFile file_;
   bool has_graph_ = false;
   onnx::TensorProto proto_;  // one for all, so that its memory is taken once
@@ -91,9 +96,10 @@ class Reader {
 
 }  // namespace
 
-Result<OnnxFile> read_onnx_file(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size) {
+Result<OnnxFile> read_onnx_file(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size,
+                                const std::optional<fs::path>& folder) {
   if (size <= 0 || size > INT_MAX) return broken(size);
-  return Reader(bytes, size).read();
+  return Reader(bytes, size, folder).read();
 }
 
 }  // namespace mangrove

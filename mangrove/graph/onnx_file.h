@@ -3,8 +3,10 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/graph/onnx.pb.h"
@@ -20,9 +22,11 @@ struct OnnxFile {
 
 /// Reads a ModelProto field by field, so that of the graph's initializers, which are most of it, there is in memory at
 /// any time no more than the tensors made of them and one as it stands in the file. size: of what `bytes` gives, at
-/// most 2 GiB. Every length is checked against what is left of it before anything of that length is allocated. errors:
-/// data_loss (not an ONNX model, or truncated); those of decode_tensor, which name the initializer; invalid_argument
+/// most 2 GiB. Every length is checked against what is left of it before anything of that length is allocated. folder:
+/// of the model, where initializers may have files of their own; without one they may not. errors: data_loss (not an
+/// ONNX model, or truncated); those of decode_tensor and ExternalData, which name the initializer; invalid_argument
 /// (two initializers of one name).
-Result<OnnxFile> read_onnx_file(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size);
+Result<OnnxFile> read_onnx_file(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size,
+                                const std::optional<fs::path>& folder = {});
 
 }  // namespace mangrove
