@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
+
+#include "mangrove/graph/onnx_tensor.h"
 
 namespace mangrove {
 namespace {
@@ -78,6 +82,92 @@ std::pair<std::size_t, std::size_t> shape_range(const Node& node, const Shape& i
   };
   const std::int64_t first = position("start", 0), last = position("end", rank);
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(std::max(first, last))};
+}
+
+Result<DType> eye_dtype(const Node& node, DType input) {
+  const std::int64_t given = node.int_or("dtype", encode_dtype(input));
+  if (given < 0 || given > std::numeric_limits<std::int32_t>::max())
+    return make_error(Code::invalid_argument, "attribute dtype is " + std::to_string(given));
+  if (is_sixteen_bit_float(given)) return make_error(Code::unimplemented, "attribute dtype is a float of 16 bits");
+  return decode_dtype(static_cast<std::int32_t>(given)).context("attribute dtype");
+}
+
+namespace {
+
+template <class T>
+std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor) {
+  const auto elements = tensor.as<T>();
+  std::vector<std::int64_t> offsets;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i] != T(0)) offsets.push_back(static_cast<std::int64_t>(i));
+  }
+  return offsets;
+}
+
+std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return offsets_of_non_zeros<float>(tensor);
+    case DType::f64:
+      return offsets_of_non_zeros<double>(tensor);
+    case DType::i32:
+      return offsets_of_non_zeros<std::int32_t>(tensor);
+    case DType::i64:
+      return offsets_of_non_zeros<std::int64_t>(tensor);
+    case DType::u8:
+      return offsets_of_non_zeros<std::uint8_t>(tensor);
+    case DType::i8:
+      return offsets_of_non_zeros<std::int8_t>(tensor);
+    case DType::boolean:
+      return offsets_of_non_zeros<bool>(tensor);
+  }
+  return {};
+}
+
+// The first element of a tensor that has one.
+double first_as_real(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return static_cast<double>(tensor.as<float>()[0]);
+    case DType::f64:
+      return tensor.as<double>()[0];
+    case DType::i32:
+      return tensor.as<std::int32_t>()[0];
+    case DType::i64:
+      return static_cast<double>(tensor.as<std::int64_t>()[0]);
+    case DType::u8:
+      return tensor.as<std::uint8_t>()[0];
+    case DType::i8:
+      return tensor.as<std::int8_t>()[0];
+    case DType::boolean:
+      return tensor.as<bool>()[0] ? 1 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::int64_t> one_hot_depth(const Tensor& constant) {
+  const double depth = first_as_real(constant);
+  if (depth >= 1 && depth <= std::numeric_limits<std::int32_t>::max()) return static_cast<std::int64_t>(depth);
+  return make_error(Code::invalid_argument,
+                    "depth (input 1) is " + std::to_string(depth) + ", expected at least 1 and less than 2^31");
+}
+
+Result<Tensor> non_zero_positions(const Tensor* constant) {
+  if (constant == nullptr) {
+    return make_error(Code::unimplemented,
+                      "the data (input 0) must be a constant: how many results there are depends on it");
+  }
+  const std::vector<std::int64_t> offsets = offsets_of_non_zeros(*constant);
+  const Shape& shape = constant->shape();
+  const auto count = static_cast<std::int64_t>(offsets.size());
+  std::vector<std::int64_t> positions;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t stride = shape.elements(axis + 1, shape.rank());
+    for (const std::int64_t offset : offsets) positions.push_back(offset / stride % shape[axis]);
+  }
+  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(shape.rank()), count}, positions);
 }
 
 Result<Tensor> range_values(std::span<const Tensor* const> inputs) {

@@ -28,4 +28,15 @@ std::pair<std::size_t, std::size_t> shape_range(const Node& node, const Shape& i
 /// errors: unimplemented (not constant, too many values), invalid_argument (types, no scalar, delta 0).
 Result<Tensor> range_values(std::span<const Tensor* const> inputs);
 
+/// The element type of an EyeLike node's result. errors: unimplemented (a type that Tensor lacks).
+Result<DType> eye_dtype(const Node& node, DType input);
+
+/// The depth of a OneHot node, given as a constant of one element of any type.
+/// errors: invalid_argument (not in [1, 2^31)).
+Result<std::int64_t> one_hot_depth(const Tensor& constant);
+
+/// Where a constant is not zero: an i64 matrix with a row for each dimension and a column for each such element, in
+/// their order. errors: unimplemented (null: not a constant).
+Result<Tensor> non_zero_positions(const Tensor* constant);
+
 }  // namespace mangrove

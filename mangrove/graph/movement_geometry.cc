@@ -229,6 +229,39 @@ Result<PadGeometry> pad_geometry(const Node& node, const Shape& data, Constants 
   return geometry;
 }
 
+Result<std::vector<std::int64_t>> tile_repeats(const Shape& data, Constants constants) {
+  MG_TRY(std::vector<std::int64_t> repeats, constant_integers(constant_at(constants, 1), "repeats (input 1)"));
+  if (repeats.size() != data.rank()) {
+    return make_error(Code::invalid_argument, "repeats (input 1) has " + std::to_string(repeats.size()) +
+                                                  " elements, expected " + std::to_string(data.rank()) + " for input " +
+                                                  to_string(data));
+  }
+  for (std::size_t i = 0; i < data.rank(); ++i) {
+    if (data[i] == kBatch && repeats[i] != 1) return cuts_batch(data);
+    if (repeats[i] < 0 || repeats[i] > kMostMoved / std::max<std::int64_t>(data[i], 1)) {
+      return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of input " + to_string(data) +
+                                                    " cannot be repeated " + std::to_string(repeats[i]) + " times");
+    }
+  }
+  return repeats;
+}
+
+Result<Triangle> triangle_of(const Node& node, const Shape& data, Constants constants) {
+  if (data.rank() < 2) {
+    return make_error(Code::invalid_argument, "input has shape " + to_string(data) + ", expected [..., H, W]");
+  }
+  if (data[data.rank() - 2] == kBatch || data[data.rank() - 1] == kBatch) return cuts_batch(data);
+  Triangle triangle{.upper = node.int_or("upper", 1) != 0};
+  if (!has_input(node, 1)) return triangle;
+  MG_TRY(const std::vector<std::int64_t> k, constant_integers(constant_at(constants, 1), "k (input 1)"));
+  if (k.size() != 1) {
+    return make_error(Code::invalid_argument,
+                      "k (input 1) has " + std::to_string(k.size()) + " elements, expected one");
+  }
+  triangle.diagonal = k[0];
+  return triangle;
+}
+
 Result<BlockGeometry> block_geometry(const Node& node, const Shape& data) {
   const std::int64_t block = node.int_or("blocksize", 0);
   const bool to_space = node.op == "DepthToSpace";

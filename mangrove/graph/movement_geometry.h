@@ -50,6 +50,22 @@ struct PadGeometry {
 /// errors: invalid_argument, unimplemented.
 Result<PadGeometry> pad_geometry(const Node& node, const Shape& data, Constants constants);
 
+/// Tile: how often the data is repeated along each of its dimensions.
+/// errors: unimplemented (repeats not constant, the batch repeated), invalid_argument.
+Result<std::vector<std::int64_t>> tile_repeats(const Shape& data, Constants constants);
+
+/// Trilu: which part of each matrix [.., H, W] of the data is kept.
+struct Triangle {
+  bool upper = true;
+  std::int64_t diagonal = 0;  // the last (upper: first) one that is kept: 0 is the main one, 1 the one above it
+
+  bool keeps(std::int64_t row, std::int64_t column) const {
+    return upper ? column - row >= diagonal : column - row <= diagonal;
+  }
+};
+/// errors: invalid_argument (less than two dimensions), unimplemented (k not constant, the batch one of the two).
+Result<Triangle> triangle_of(const Node& node, const Shape& data, Constants constants);
+
 /// DepthToSpace and SpaceToDepth as reshape, transpose, reshape: the data seen as `dims`, permuted.
 struct BlockGeometry {
   std::vector<std::int64_t> dims;  // [N, ...] of rank 6

@@ -9,9 +9,10 @@ namespace {
 
 std::vector<Operator> sorted_table() {
   std::vector<Operator> table;
-  for (const auto family : {rows::activations, rows::arithmetic, rows::constants, rows::convolutions, rows::logic,
-                            rows::movement, rows::normalizations, rows::pools, rows::products, rows::quantization,
-                            rows::recurrent, rows::reductions, rows::regularization, rows::shapes, rows::softmaxes}) {
+  for (const auto family :
+       {rows::activations, rows::arithmetic, rows::constants, rows::convolutions, rows::indexing, rows::logic,
+        rows::movement, rows::normalizations, rows::pools, rows::products, rows::quantization, rows::recurrent,
+        rows::reductions, rows::regularization, rows::shapes, rows::softmaxes}) {
     for (Operator& row : family()) table.push_back(std::move(row));
   }
   std::sort(table.begin(), table.end(), [](const Operator& a, const Operator& b) { return a.type < b.type; });

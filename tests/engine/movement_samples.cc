@@ -54,6 +54,21 @@ std::vector<OperatorSample> turning() {
   };
 }
 
+std::vector<OperatorSample> repeating() {
+  const SampleInput x = fed({kBatch, 3, 4});
+  const std::int64_t lower = 0;
+  return {
+      {"Tile", "Tile", {x, integers({1, 2, 3})}},
+      {"Tile_once", "Tile", {x, integers({1, 1, 1})}},
+      {"Tile_first_axis", "Tile", {fed({2, kBatch}), integers({3, 1})}},
+      {"Trilu", "Trilu", {x}},
+      {"Trilu_above", "Trilu", {x, constant(Tensor::of<std::int64_t>({}, {2}))}},
+      {"Trilu_lower", "Trilu", {fed({kBatch, 2, 5, 3})}, {{"upper", lower}}},
+      {"Trilu_lower_below", "Trilu", {x, constant(Tensor::of<std::int64_t>({}, {-1}))}, {{"upper", lower}}},
+      {"Trilu_integers", "Trilu", {fed_type(DType::i32, {kBatch, 4, 4}, -9, 9)}, {}, 1, false},
+  };
+}
+
 std::vector<OperatorSample> gathering() {
   return {
       {"Gather_rows", "Gather", {fed({6, 4}), integers({5, 0, -1, 0})}},
@@ -89,11 +104,33 @@ std::vector<OperatorSample> resizing() {
   };
 }
 
+OperatorSample grid_sample(const std::string& name, const std::string& mode, const std::string& padding,
+                           std::int64_t align_corners) {
+  return {"GridSample_" + name,
+          "GridSample",
+          {fed({kBatch, 2, 3, 4}), fed({kBatch, 5, 3, 2}, -1.7, 1.7)},
+          {{"mode", mode}, {"padding_mode", padding}, {"align_corners", align_corners}}};
+}
+
+std::vector<OperatorSample> sampling() {
+  return {
+      grid_sample("bilinear", "bilinear", "zeros", 0),
+      grid_sample("bilinear_aligned", "bilinear", "zeros", 1),
+      grid_sample("bilinear_border", "bilinear", "border", 0),
+      grid_sample("border_aligned", "bilinear", "border", 1),
+      grid_sample("reflection", "bilinear", "reflection", 0),
+      grid_sample("reflection_aligned", "bilinear", "reflection", 1),
+      grid_sample("nearest", "nearest", "zeros", 0),
+      grid_sample("nearest_border", "nearest", "border", 1),
+      grid_sample("nearest_reflection", "nearest", "reflection", 0),
+  };
+}
+
 }  // namespace
 
 std::vector<OperatorSample> movement() {
   std::vector<OperatorSample> all;
-  for (const auto part : {joining, cutting, turning, gathering, resizing}) {
+  for (const auto part : {joining, cutting, turning, repeating, gathering, resizing, sampling}) {
     for (OperatorSample& sample : part()) all.push_back(std::move(sample));
   }
   return all;

@@ -37,10 +37,10 @@ SampleInput absent() {
 
 std::vector<OperatorSample> operator_samples() {
   std::vector<OperatorSample> all;
-  for (const auto family :
-       {samples::activations, samples::arithmetic, samples::constants, samples::convolutions, samples::logic,
-        samples::movement, samples::normalizations, samples::pools, samples::products, samples::quantization,
-        samples::recurrent, samples::reductions, samples::regularization, samples::shapes, samples::softmaxes}) {
+  for (const auto family : {samples::activations, samples::arithmetic, samples::constants, samples::convolutions,
+                            samples::indexing, samples::logic, samples::movement, samples::normalizations,
+                            samples::pools, samples::products, samples::quantization, samples::recurrent,
+                            samples::reductions, samples::regularization, samples::shapes, samples::softmaxes}) {
     for (OperatorSample& sample : family()) all.push_back(std::move(sample));
   }
   return all;

@@ -50,6 +50,7 @@ std::vector<OperatorSample> activations();
 std::vector<OperatorSample> arithmetic();
 std::vector<OperatorSample> constants();
 std::vector<OperatorSample> convolutions();
+std::vector<OperatorSample> indexing();
 std::vector<OperatorSample> logic();
 std::vector<OperatorSample> movement();
 std::vector<OperatorSample> normalizations();

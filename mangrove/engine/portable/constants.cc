@@ -55,13 +55,35 @@ Result<NodeKernels> make_range(const KernelRequest& request) {
   return write_kernels(request, values);
 }
 
+Result<NodeKernels> make_eye_like(const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  const std::int64_t rows = shape[0], columns = shape[1];
+  const std::int64_t k = std::clamp(request.node.int_or("k", 0), -rows, columns);  // beyond them there is no diagonal
+  NodeKernels kernels;
+  for_element_type(request.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels.forward.push_back(
+        make_step(request, "forward", {write_value(request.output_names[0])}, [=](const Buffers& buffers) {
+          T* y = buffers.as<T>(0);
+          std::fill_n(y, rows * columns, T(0));
+          for (std::int64_t row = std::max<std::int64_t>(-k, 0); row < std::min(rows, columns - k); ++row)
+            y[row * columns + row + k] = T(1);
+        }));
+  });
+  return kernels;
+}
+
+Result<NodeKernels> make_non_zero(const KernelRequest& request) {
+  MG_TRY(const Tensor positions, non_zero_positions(request.constants[0]));
+  return write_kernels(request, positions);
+}
+
 }  // namespace
 
 std::vector<KernelRow> constants() {
-  return {{"Constant", make_constant},
-          {"ConstantOfShape", make_constant_of_shape},
-          {"Range", make_range},
-          {"Shape", make_shape},
+  return {{"Constant", make_constant}, {"ConstantOfShape", make_constant_of_shape},
+          {"EyeLike", make_eye_like},  {"NonZero", make_non_zero},
+          {"Range", make_range},       {"Shape", make_shape},
           {"Size", make_size}};
 }
 

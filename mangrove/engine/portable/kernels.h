@@ -18,6 +18,7 @@ std::vector<KernelRow> activations();
 std::vector<KernelRow> arithmetic();
 std::vector<KernelRow> constants();
 std::vector<KernelRow> convolutions();
+std::vector<KernelRow> indexing();
 std::vector<KernelRow> logic();
 std::vector<KernelRow> movement();
 std::vector<KernelRow> normalizations();

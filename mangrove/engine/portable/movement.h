@@ -13,6 +13,9 @@ Result<NodeKernels> make_blocks(const KernelRequest& request);  // DepthToSpace,
 Result<NodeKernels> make_slice(const KernelRequest& request);
 Result<NodeKernels> make_pad(const KernelRequest& request);
 Result<NodeKernels> make_gather(const KernelRequest& request);
+Result<NodeKernels> make_grid_sample(const KernelRequest& request);
+Result<NodeKernels> make_tile(const KernelRequest& request);
+Result<NodeKernels> make_trilu(const KernelRequest& request);
 Result<NodeKernels> make_resize(const KernelRequest& request);
 
 }  // namespace mangrove::portable

@@ -11,10 +11,10 @@ using portable::KernelRow;
 
 std::map<std::string_view, KernelRow> all_rows() {
   std::map<std::string_view, KernelRow> rows;
-  for (const auto family :
-       {portable::activations, portable::arithmetic, portable::constants, portable::convolutions, portable::logic,
-        portable::movement, portable::normalizations, portable::pools, portable::products, portable::quantization,
-        portable::recurrent, portable::reductions, portable::regularization, portable::shapes, portable::softmaxes}) {
+  for (const auto family : {portable::activations, portable::arithmetic, portable::constants, portable::convolutions,
+                            portable::indexing, portable::logic, portable::movement, portable::normalizations,
+                            portable::pools, portable::products, portable::quantization, portable::recurrent,
+                            portable::reductions, portable::regularization, portable::shapes, portable::softmaxes}) {
     for (const KernelRow& row : family()) rows.emplace(row.op, row);
   }
   return rows;

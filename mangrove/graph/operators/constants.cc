@@ -94,10 +94,39 @@ Operator range() {
   return row;
 }
 
+Result<Infos> infer_eye_like(const Node& node, const OperatorInputs& inputs) {
+  const ValueInfo& input = *inputs.values[0];
+  if (input.shape.rank() != 2) {
+    return make_error(Code::invalid_argument, "input has shape " + to_string(input.shape) + ", expected a matrix");
+  }
+  MG_TRY(const DType dtype, eye_dtype(node, input.dtype));
+  return Infos{{dtype, input.shape}};
+}
+
+/// EyeLike: a matrix of the input's shape with ones on diagonal k (0 is the main one, 1 the one above it).
+Operator eye_like() {
+  Operator row = constant_operator("EyeLike", 1, {{"dtype", Kind::integer}, {"k", Kind::integer}});
+  row.infer = infer_eye_like;
+  return row;
+}
+
+Result<Infos> infer_non_zero(const Node&, const OperatorInputs& inputs) {
+  MG_TRY(const Tensor positions, non_zero_positions(inputs.constants[0]));
+  return Infos{{positions.dtype(), positions.shape()}};
+}
+
+/// NonZero: where the input, a constant, is not zero: [dimensions of the input, elements that are not zero].
+Operator non_zero() {
+  Operator row = constant_operator("NonZero", 1, {});
+  row.constants = {0};
+  row.infer = infer_non_zero;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> constants() {
-  return {constant(), constant_of_shape(), shape(), size(), range()};
+  return {constant(), constant_of_shape(), eye_like(), non_zero(), shape(), size(), range()};
 }
 
 }  // namespace mangrove::rows

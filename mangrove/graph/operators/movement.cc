@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "mangrove/graph/axis.h"
+#include "mangrove/graph/grid_geometry.h"
 #include "mangrove/graph/movement_geometry.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
@@ -220,10 +221,62 @@ Operator resize() {
   return row;
 }
 
+Result<Infos> infer_grid_sample(const Node& node, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_floating(inputs, {0, 1}));
+  MG_TRY(const GridGeometry geometry, grid_geometry(node, inputs.values[0]->shape, inputs.values[1]->shape));
+  return Infos{{inputs.values[0]->dtype, geometry.output()}};
+}
+
+// Four multiply-adds for each element.
+OperatorCost grid_sample_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+  return elementwise_cost(inputs, outputs, 8);
+}
+
+/// GridSample: the data at the points of a grid, see GridGeometry.
+Operator grid_sample() {
+  Operator row = movement_operator(
+      "GridSample", 2, 2, {{"align_corners", Kind::integer}, {"mode", Kind::string}, {"padding_mode", Kind::string}});
+  row.infer = infer_grid_sample;
+  row.cost = grid_sample_cost;
+  return row;
+}
+
+Result<Infos> infer_tile(const Node&, const OperatorInputs& inputs) {
+  ValueInfo info = *inputs.values[0];
+  MG_TRY(const std::vector<std::int64_t> repeats, tile_repeats(info.shape, inputs.constants));
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    if (repeats[i] != 1) info.shape[i] *= repeats[i];
+  }
+  return Infos{info};
+}
+
+/// Tile: the data repeated along each dimension as often as constant input 1 says.
+Operator tile() {
+  Operator row = movement_operator("Tile", 2, 2, {});
+  row.constants = {1};
+  row.infer = infer_tile;
+  return row;
+}
+
+Result<Infos> infer_trilu(const Node& node, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(triangle_of(node, inputs.values[0]->shape, inputs.constants));
+  return Infos{*inputs.values[0]};
+}
+
+/// Trilu: the elements of each matrix [..., H, W] that lie on diagonal k (constant input 1) and above it, or with
+/// `upper` 0 below it; the others are 0.
+Operator trilu() {
+  Operator row = movement_operator("Trilu", 1, 2, {{"upper", Kind::integer}});
+  row.constants = {1};
+  row.infer = infer_trilu;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> movement() {
-  return {concat(), split(), slice(), pad(), transpose(), gather(), resize(), depth_to_space(), space_to_depth()};
+  return {concat(), split(),          slice(),          pad(),  transpose(),   gather(),
+          resize(), depth_to_space(), space_to_depth(), tile(), grid_sample(), trilu()};
 }
 
 }  // namespace mangrove::rows
