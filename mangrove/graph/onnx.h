@@ -10,7 +10,8 @@
 
 namespace mangrove {
 
-/// ONNX, https://github.com/onnx/onnx/blob/main/docs/IR.md. Opsets 7-17 are read, IR 8 / opset 17 is written.
+/// ONNX, https://github.com/onnx/onnx/blob/main/docs/IR.md. Opsets 7-21 are read; opset 17 with IR 8 is written, or the
+/// opset that brought an operator which 17 has not (18: Mish; 20: Gelu). 16-bit floats are read as f32.
 
 struct LoadOptions {
   /// Shapes of inputs by name, for a model with open dimensions other than the batch; a dimension may be kBatch. Where
@@ -21,7 +22,8 @@ struct LoadOptions {
   bool open_batch_of_one = false;
 };
 
-/// Older opsets become opset 17 and computations of shapes their results: see upgrade_opset and fold_shapes.
+/// Other opsets become opset 17 and computations of shapes their results: see upgrade_opset and fold_shapes. A file may
+/// have tensors in other files of its folder and below it (ExternalData); for parse_onnx there is no folder.
 /// errors: data_loss (not an ONNX file, or truncated), unimplemented (an operator, opset or type that is not supported,
 /// a shape that depends on data; the message names node and operator), invalid_argument (see Graph::create; a given
 /// shape that does not fit), not_found (a shape for an input that is not there). Never crashes on hostile bytes.

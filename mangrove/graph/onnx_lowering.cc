@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/graph/onnx_tensor.h"
+
 namespace mangrove {
 namespace {
 
@@ -30,8 +32,15 @@ class Lowering {
   }
 
   GraphParts run() {
+    const bool is_newer = written_opset(graph_) >= 18;
     for (const Node& node : graph_.nodes()) {
-      if (node.op == "GroupNormalization") {
+      if (is_newer && node.op.starts_with("Reduce") && node.attributes.contains("axes")) {
+        reduction_of_opset_18(node);
+      } else if (is_newer && node.op == "Split" && node.inputs.size() == 1) {
+        split_of_opset_18(node);
+      } else if (node.op == "Cast" && is_sixteen_bit_float(node.int_or("to", 0))) {
+        cast_and_widen(node);
+      } else if (node.op == "GroupNormalization") {
         group_normalization(node);
       } else if (node.op == "BatchNormalization") {
         batch_normalization(node);
@@ -146,6 +155,25 @@ class Lowering {
     parts_.nodes.push_back(std::move(node));
   }
 
+  void reduction_of_opset_18(Node node) {
+    node.inputs.resize(2);
+    node.inputs[1] = constant(node.name + ".axes", shape_tensor(node.ints_or("axes", {})));
+    node.attributes.erase("axes");
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  void split_of_opset_18(Node node) {
+    node.attributes["num_outputs"] = static_cast<std::int64_t>(node.outputs.size());
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  void cast_and_widen(Node node) {
+    const std::vector<std::string> outputs = std::exchange(node.outputs, {fresh(node.name + ".narrow")});
+    const std::string narrow = node.outputs[0];
+    parts_.nodes.push_back(node);
+    parts_.nodes.push_back({fresh(node.name + ".wide"), "Cast", {{"to", encode_dtype(DType::f32)}}, {narrow}, outputs});
+  }
+
   void dropout(Node node) {
     constexpr std::size_t kTrainingMode = 2;
     if (node.inputs.size() > kTrainingMode) node.inputs.resize(kTrainingMode);
@@ -170,6 +198,15 @@ class Lowering {
 };
 
 }  // namespace
+
+std::int64_t written_opset(const Graph& graph) {
+  std::int64_t opset = 17;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == "Mish") opset = std::max<std::int64_t>(opset, 18);
+    if (node.op == "Gelu") opset = std::max<std::int64_t>(opset, 20);
+  }
+  return opset;
+}
 
 GraphParts lower_to_onnx(const Graph& graph) {
   return Lowering(graph).run();

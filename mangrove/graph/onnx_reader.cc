@@ -22,7 +22,7 @@ namespace mangrove {
 namespace {
 
 constexpr std::int64_t kOldestOpset = 7;
-constexpr std::int64_t kNewestOpset = 17;
+constexpr std::int64_t kNewestOpset = 21;
 constexpr std::int64_t kOldestIr = 3;   // what opset 7 came with
 constexpr int kMostParts = 100'000;     // nodes, inputs or outputs: the largest networks have some thousands
 constexpr std::int64_t kNewestIr = 10;  // 9 and 10 only add element types and annotations
@@ -275,7 +275,7 @@ Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {
   constexpr int kBlock = 1 << 18;
   google::protobuf::io::FileInputStream stream(file.descriptor(), kBlock);
   const auto read = [&]() -> Result<OnnxFile> {
-    if (file.size() > 0) return read_onnx_file(stream, file.size());
+    if (file.size() > 0) return read_onnx_file(stream, file.size(), path.parent_path());
     const std::string bytes = rest_of(stream);  // perhaps a pipe
     google::protobuf::io::ArrayInputStream whole(bytes.data(), static_cast<int>(bytes.size()));
     return read_onnx_file(whole, static_cast<Bytes>(bytes.size()));

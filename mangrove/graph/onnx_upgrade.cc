@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
+#include "mangrove/graph/einsum_lowering.h"
 #include "mangrove/graph/node_check.h"
+#include "mangrove/graph/onnx_newer.h"
 #include "mangrove/graph/operator.h"
 
 namespace mangrove {
@@ -112,6 +114,12 @@ Status pad(Upgrade& upgrade, Node& node) {
   return {};
 }
 
+// ScatterElements until opset 10.
+Status scatter(Upgrade&, Node& node) {
+  node.op = "ScatterElements";
+  return {};
+}
+
 // Up to opset 10 a coordinate of the output was divided by the scale and rounded down.
 Status old_resize(Upgrade& upgrade, Node& node) {
   upgrade.to_input(node, "scales", 1);
@@ -169,6 +177,7 @@ constexpr UpgradeRow kUpgrades[] = {
     {"Resize", 11, old_resize},
     {"Upsample", 10, old_resize},
     {"Resize", 18, resize},
+    {"Scatter", 11, scatter},
     {"Slice", 10, slice},
     {"Split", 13, split},
     {"Squeeze", 13, axes_to_input},
@@ -179,6 +188,7 @@ constexpr UpgradeRow kUpgrades[] = {
 }  // namespace
 
 Status upgrade_opset(GraphParts& parts, std::int64_t from) {
+  MG_RETURN_IF_ERROR(rewrite_newer_opset(parts, from));
   Upgrade upgrade(parts);
   for (Node& node : parts.nodes) {
     for (const UpgradeRow& row : kUpgrades) {
@@ -229,6 +239,8 @@ std::vector<Node> over_merged_dimensions(Node node, std::int64_t axis, const Sha
 
 std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,
                                       Values& values) {
+  if (node.op == "Einsum") return einsum_as_matmul(std::move(node), initializers, values);
+  if (from > 17) return rewrite_newer_with_shapes(std::move(node), from, initializers, values);
   const bool merges = from < 13 && (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax");
   if (!merges || node.inputs.size() != 1) return {node};
   const std::int64_t* axis =

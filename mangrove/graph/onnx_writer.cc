@@ -11,8 +11,8 @@
 namespace mangrove {
 namespace {
 
-constexpr std::int64_t kIrVersion = 8;
-constexpr std::int64_t kOpset = 17;
+// The versions of the format that came with opset 17 and with opset 20.
+constexpr std::int64_t kIrVersion = 8, kNewerIrVersion = 9;
 
 template <class... Cases>
 struct Overloaded : Cases... {
@@ -81,9 +81,10 @@ using EncodeInitializer = std::function<void(const std::string& name, const Tens
 
 onnx::ModelProto encode_model(const Graph& graph, const EncodeInitializer& encode_initializer) {
   onnx::ModelProto model;
-  model.set_ir_version(kIrVersion);
+  const std::int64_t opset = written_opset(graph);
+  model.set_ir_version(opset < 19 ? kIrVersion : kNewerIrVersion);
   model.set_producer_name("mangrove");
-  model.add_opset_import()->set_version(kOpset);
+  model.add_opset_import()->set_version(opset);
   auto& proto = *model.mutable_graph();
   proto.set_name(graph.name());
   const GraphParts parts = lower_to_onnx(graph);

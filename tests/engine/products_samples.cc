@@ -2,9 +2,29 @@
 
 namespace mangrove::samples {
 
+namespace {
+
+OperatorSample einsum(const std::string& name, const std::string& equation, std::vector<SampleInput> operands) {
+  return {"Einsum_" + name, "Einsum", std::move(operands), {{"equation", equation}}};
+}
+
+}  // namespace
+
 std::vector<OperatorSample> products() {
   const std::int64_t one = 1;
   return {
+      einsum("attention", "bhid,bhjd->bhij", {fed({kBatch, 2, 5, 3}), fed({kBatch, 2, 4, 3})}),
+      einsum("linear", "nhc, cd -> nhd", {fed({kBatch, 5, 3}), parameter({3, 4})}),
+      einsum("two_summed", "bijc,ijcd->bd", {fed({kBatch, 2, 3, 4}), parameter({2, 3, 4, 5})}),
+      einsum("relative_position", "bhwd,hkd->bhwk", {fed({kBatch, 3, 4, 2}), parameter({3, 5, 2})}),
+      einsum("ellipsis", "...ij,...jk", {fed({kBatch, 2, 3, 4}), fed({2, 4, 5})}),
+      einsum("ellipsis_of_one", "...i,...i->...", {fed({kBatch, 1, 4}), fed({3, 4})}),
+      einsum("three", "bi,ij,bj->b", {fed({kBatch, 3}), parameter({3, 4}), fed({kBatch, 4})}),
+      einsum("outer", "bi,bj->bij", {fed({kBatch, 3}), fed({kBatch, 4})}),
+      einsum("turned", "bij->jbi", {fed({kBatch, 3, 4})}),
+      einsum("sums", "bij->j", {fed({kBatch, 3, 4})}),
+      einsum("implicit", "ca,bc", {fed({5, 3}), fed({kBatch, 5})}),
+      einsum("of_same", "bi,bi->", {fed({kBatch, 3}), fed({kBatch, 3})}),
       {"Gemm_plain", "Gemm", {fed({kBatch, 5}), parameter({5, 4}), parameter({4})}},
       {"Gemm_no_bias", "Gemm", {fed({kBatch, 5}), parameter({5, 4})}},
       {"Gemm_weights_transposed",

@@ -387,6 +387,42 @@ TEST(OnnxWriter, GroupNormalizationIsWrittenAsOpset17AndReadBack) {
   expect_same(graph, *parsed);
 }
 
+TEST(OnnxWriter, OperatorsThatOpset17LacksAreWrittenInTheirOwn) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 6}}}};
+  parts.nodes = {testing::make_node("gelu", "Gelu", {"x"}, {"h"}, {{"approximate", std::string("tanh")}}),
+                 testing::make_node("split", "Split", {"h"}, {"a", "b"}, {{"axis", std::int64_t{1}}}),
+                 testing::make_node("sum", "Add", {"a", "b"}, {"c"}),
+                 testing::make_node("mean", "ReduceMean", {"c"}, {"y"}, {{"axes", std::vector<std::int64_t>{1}}})};
+  parts.outputs = {"y"};
+  const Graph graph = Graph::create(parts).value();
+  onnx::ModelProto model;
+  const std::string bytes = encode_onnx(graph);
+  ASSERT_TRUE(model.ParseFromString(bytes));
+  EXPECT_EQ(model.opset_import(0).version(), 20);
+  EXPECT_EQ(model.graph().node(1).attribute(1).name(), "num_outputs");
+  EXPECT_EQ(model.graph().node(3).input_size(), 2) << "its axes are an input";
+  const auto parsed = parse_onnx(bytes);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  expect_same(graph, *parsed);
+}
+
+TEST(OnnxWriter, ValuesThatAreRoundedTo16BitsStayF32) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 6}}}};
+  parts.nodes = {testing::make_node("narrow", "Cast", {"x"}, {"y"}, {{"to", std::int64_t{10}}})};
+  parts.outputs = {"y"};
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(encode_onnx(Graph::create(parts).value())));
+  ASSERT_EQ(model.graph().node_size(), 2);
+  EXPECT_EQ(model.graph().node(0).attribute(0).i(), onnx::TensorProto::FLOAT16);
+  EXPECT_EQ(model.graph().node(1).attribute(0).i(), onnx::TensorProto::FLOAT);
+  EXPECT_EQ(model.graph().output(0).type().tensor_type().elem_type(), onnx::TensorProto::FLOAT);
+  const auto parsed = parse_onnx(model.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->value("y").dtype, DType::f32);
+}
+
 struct Refused {
   const char* name;
   std::function<void(onnx::ModelProto&)> change;
@@ -408,22 +444,25 @@ TEST_P(OnnxReaderRefuses, WithCodeAndReason) {
 using Model = onnx::ModelProto;
 
 const Refused kRefused[] = {
-    {"NewOpset", [](Model& m) { m.mutable_opset_import(0)->set_version(18); }, Code::unimplemented,
-     "opset 18, supported are 7 to 17"},
+    {"NewOpset", [](Model& m) { m.mutable_opset_import(0)->set_version(22); }, Code::unimplemented,
+     "opset 22, supported are 7 to 21"},
     {"OldOpset", [](Model& m) { m.mutable_opset_import(0)->set_version(6); }, Code::unimplemented, "opset 6"},
     {"NoOpset", [](Model& m) { m.clear_opset_import(); }, Code::data_loss, "no opset"},
     {"NewIr", [](Model& m) { m.set_ir_version(99); }, Code::unimplemented, "IR version 99"},
     {"NoGraph", [](Model& m) { m.clear_graph(); }, Code::data_loss, "no graph"},
     {"OtherDomain", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_domain("com.microsoft"); },
      Code::unimplemented, "node 'relu': operator 'Relu' of domain 'com.microsoft'"},
-    {"OtherOperator", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_op_type("Einsum"); }, Code::unimplemented,
-     "node 'relu': operator 'Einsum' is not supported"},
+    {"OtherOperator", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_op_type("Unique"); }, Code::unimplemented,
+     "node 'relu': operator 'Unique' is not supported"},
     {"ExternalData",
      [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL); },
      Code::unimplemented, "external data"},
-    {"HalfPrecision",
+    {"SixteenBitIntegers",
+     [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_data_type(onnx::TensorProto::INT16); },
+     Code::unimplemented, "initializer 'conv.bias': element type INT16"},
+    {"LongHalfPrecision",
      [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_data_type(onnx::TensorProto::FLOAT16); },
-     Code::unimplemented, "initializer 'conv.bias': element type FLOAT16"},
+     Code::data_loss, "shape [4] needs 4 elements, found 8"},
     {"ShortTensor", [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_raw_data("1234"); }, Code::data_loss,
      "shape [4] needs 4 elements, found 1"},
     {"RaggedTensor", [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_raw_data("12345"); },

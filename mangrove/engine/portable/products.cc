@@ -5,7 +5,7 @@
 namespace mangrove::portable {
 
 std::vector<KernelRow> products() {
-  return {{"Gemm", make_gemm}, {"MatMul", make_matmul}};
+  return {{"Einsum", make_einsum}, {"Gemm", make_gemm}, {"MatMul", make_matmul}};
 }
 
 }  // namespace mangrove::portable

@@ -18,6 +18,7 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, co
   multiply_add(m, n, k, alpha, a, b, y, y_stride);
 }
 
+Result<NodeKernels> make_einsum(const KernelRequest& request);
 Result<NodeKernels> make_gemm(const KernelRequest& request);
 Result<NodeKernels> make_matmul(const KernelRequest& request);
 

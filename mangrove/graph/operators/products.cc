@@ -1,4 +1,8 @@
+#include <string>
+#include <vector>
+
 #include "mangrove/graph/broadcast.h"
+#include "mangrove/graph/einsum_equation.h"
 #include "mangrove/graph/gemm_geometry.h"
 #include "mangrove/graph/matmul_geometry.h"
 #include "mangrove/graph/operators/rows.h"
@@ -71,10 +75,47 @@ Operator matmul() {
           .cost = matmul_cost};
 }
 
+Result<EinsumEquation> equation_of(const Node& node, const OperatorInputs& inputs) {
+  std::vector<Shape> shapes;
+  for (const ValueInfo* input : inputs.values) {
+    if (input == nullptr) return make_error(Code::invalid_argument, "an input is left out, but none is optional");
+    shapes.push_back(input->shape);
+  }
+  return einsum_equation(node.string_or("equation", ""), shapes);
+}
+
+Result<std::vector<ValueInfo>> infer_einsum(const Node& node, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_types(inputs, {DType::f32, DType::f64}));
+  MG_TRY(const EinsumEquation equation, equation_of(node, inputs));
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, equation.output()}};
+}
+
+// A product of all operands for each combination of the letters.
+OperatorCost einsum_cost(const Node& node, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+  const EinsumEquation equation = equation_of(node, inputs).value();
+  OperatorCost cost = traffic(inputs, outputs, {0, 1, 2, 3, 4, 5, 6, 7});
+  cost.flops = static_cast<double>(inputs.values.size());
+  for (const std::int64_t size : equation.sizes) cost.flops *= static_cast<double>(size);
+  return cost;
+}
+
+/// Einsum: the sums of products that attribute `equation` says, as numpy has them: "bhid,bhjd->bhij".
+Operator einsum() {
+  return {.type = "Einsum",
+          .min_inputs = 1,
+          .max_inputs = 8,
+          .min_outputs = 1,
+          .max_outputs = 1,
+          .attributes = {{"equation", Operator::AttributeKind::string}},
+          .parameters = {0, 1, 2, 3, 4, 5, 6, 7},
+          .infer = infer_einsum,
+          .cost = einsum_cost};
+}
+
 }  // namespace
 
 std::vector<Operator> products() {
-  return {gemm(), matmul()};
+  return {einsum(), gemm(), matmul()};
 }
 
 }  // namespace mangrove::rows
