@@ -25,29 +25,56 @@ constexpr int kCannotRun = 77;
 
 // The opset that brought an operator, where that is not one of the oldest that are read.
 const std::map<std::string, int> kFirstOpset{
+    {"Acosh", 9},
+    {"Asinh", 9},
+    {"Atanh", 9},
+    {"Celu", 12},
     {"ConstantOfShape", 9},
     {"ConvInteger", 10},
+    {"Cosh", 9},
+    {"CumSum", 11},
     {"DequantizeLinear", 10},
     {"DynamicQuantizeLinear", 11},
+    {"Einsum", 12},
     {"Erf", 9},
     {"Expand", 8},
+    {"EyeLike", 9},
+    {"GatherElements", 11},
+    {"GatherND", 11},
+    {"Gelu", 20},
+    {"GreaterOrEqual", 12},
+    {"GridSample", 16},
     {"HardSwish", 14},
+    {"IsInf", 10},
+    {"IsNaN", 9},
     {"LayerNormalization", 17},
+    {"LessOrEqual", 12},
     {"MatMulInteger", 10},
+    {"Mish", 18},
     {"Mod", 10},
+    {"NonZero", 9},
+    {"OneHot", 9},
     {"QLinearConv", 10},
     {"QLinearMatMul", 10},
     {"QuantizeLinear", 10},
     {"Range", 11},
+    {"Round", 11},
+    {"ScatterElements", 9},
+    {"ScatterND", 11},
+    {"Shrink", 9},
+    {"Sign", 9},
+    {"Sinh", 9},
+    {"ThresholdedRelu", 10},
+    {"Trilu", 14},
     {"Where", 9},
 };
 
 std::string opsets(const std::string& op) {
-  if (op == "GroupNormalization") return "as its parts";
-  if (op == "Resize") return "7-17 (7-9: Upsample)";
+  if (op == "GroupNormalization") return "18-21, before as its parts";
+  if (op == "Resize") return "7-21 (7-9: Upsample)";
   const auto found = kFirstOpset.find(op);
   const int first = found == kFirstOpset.end() ? 7 : found->second;
-  return first == 17 ? "17" : std::to_string(first) + "-17";
+  return std::to_string(first) + "-21";
 }
 
 /// What the tests of one operator came to.
@@ -120,10 +147,10 @@ constexpr const char* kIntroduction = R"(# Operators
 
 <!-- written by build/release/tests/operator_page docs/operators.md -->
 
-The ONNX operators that Mangrove loads, runs and, where a gradient exists, trains. Opsets 7 to 17 are read, 17 is
-written; older forms are rewritten while loading. Every operator has portable kernels for f32 and f64, and for the
-integer types that ONNX gives it. The table names the kernels that ran in the tests; `Program::describe` says which ones
-run in a network, where oneDNN's layouts allow more.
+The ONNX operators that Mangrove loads, runs and, where a gradient exists, trains. Opsets 7 to 21 are read and 17 is
+written (18 with Mish, 20 with Gelu); other forms are rewritten while loading. Every operator has portable kernels for
+f32 and f64, and for the integer types that ONNX gives it. The table names the kernels that ran in the tests;
+`Program::describe` says which ones run in a network, where oneDNN's layouts allow more.
 
 With oneDNN these run in int8:
 
@@ -138,11 +165,15 @@ dequantized. A fused product may differ from them by one step of its quantized r
 )";
 
 constexpr const char* kRemarks = R"(
-Mod and ReduceProd are also read in computations of shapes, which are carried out while a file is loaded. A shape that
-depends on data, or on the batch otherwise than as a multiple of it, is an error that says so. GroupNormalization is an
-operator of opset 18; in files of opset 17 it is Reshape, InstanceNormalization, Reshape, Mul and Add, which loading
-makes one node of and saving writes. Control flow (If, Loop, Scan), sequences, strings, sparse tensors and tensors in
-separate files are refused. See [onnx.md](onnx.md).
+A shape that depends on data, or on the batch otherwise than as a multiple of it, is an error that says so: NonZero is of
+constants only, and
+NonMaxSuppression is refused, since how many boxes it keeps depends on its data. An Einsum that is a product of matrices
+becomes Transpose and MatMul while loading; the others run on plain loops. Index operators (Gather, GatherElements,
+GatherND, OneHot, ScatterElements, ScatterND) refuse constant indices that name nothing. Where such an index is fed, the
+result of a gathering is 0 there, and the update of a scattering is left out. Scattering with `reduction` mul, max or min
+has no gradient. GroupNormalization is an operator of opset 18; in files of opset 17 it is Reshape,
+InstanceNormalization, Reshape, Mul and Add, which loading makes one node of and saving writes. Control flow (If, Loop,
+Scan), sequences, strings and sparse tensors are refused. See [onnx.md](onnx.md).
 
 ## What is refused
 
