@@ -371,12 +371,6 @@ const Dynamic kDynamic[] = {
            .node("Reshape", {"x", "u"}, "y");
      },
      "node 'u!' (Gather): index 7 into 2 values"},
-    {"OperatorOfShapesOnData",
-     [](File& f) {
-       f.node("Mod", {"t", "t"}, "y");
-     },
-     "node 'y!': operator 'Mod' is not supported except in computations of shapes, but here it depends on the data of "
-     "'t'"},
     {"BatchAsANumber",
      [](File& f) {
        f.node("Shape", {"x"}, "s").node("Add", {"t", "s"}, "y");

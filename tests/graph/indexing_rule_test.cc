@@ -44,7 +44,7 @@ TEST_P(IndexingRule, GivesTheShapeOrTheReason) {
   }
 }
 
-const std::int64_t kOne = 1;
+const std::int64_t kFirst = 1;
 
 const IndexingCase kIndexingCases[] = {
     {"GatherElements",
@@ -107,7 +107,7 @@ const IndexingCase kIndexingCases[] = {
     {"GatherNDOtherBatchDims",
      "GatherND",
      {{3, 4}, {2, 1}},
-     {{"batch_dims", kOne}},
+     {{"batch_dims", kFirst}},
      {{1, indices({2, 1}, {0, 0})}},
      {},
      "differ in dimension 0"},
@@ -133,7 +133,7 @@ const IndexingCase kIndexingCases[] = {
      {{1, indices({2, 1}, {0, 1})}},
      {},
      "attribute reduction is 'mean'"},
-    {"OneHot", "OneHot", {{2, 3}, {}, {2}}, {{"axis", kOne}}, {{1, indices({}, {7})}}, {2, 7, 3}},
+    {"OneHot", "OneHot", {{2, 3}, {}, {2}}, {{"axis", kFirst}}, {{1, indices({}, {7})}}, {2, 7, 3}},
     {"OneHotDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {-1})}}, {}, "depth (input 1) is -1"},
     {"OneHotOfHugeDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {kFar})}}, {}, "less than 2^31"},
     {"TileHuge", "Tile", {{2, 3}, {2}}, {}, {{1, indices({2}, {1, kFar})}}, {}, "cannot be repeated"},
