@@ -95,7 +95,7 @@ class Lowered {
 
   std::string turned(const std::string& value, const Letters& from, const Letters& to, const std::string& suffix) {
     if (from == to) return value;
-    const std::string name = unused(suffix);
+    std::string name = unused(suffix);
     transpose(value, from, to, name, name);
     return name;
   }

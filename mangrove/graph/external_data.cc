@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -26,7 +25,8 @@ Result<std::optional<Bytes>> number_of(const onnx::TensorProto& tensor, const st
     Bytes value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 0)
-      return make_error(Code::data_loss, "external data: " + key + " is '" + text + "', expected a number of bytes");
+      return make_error(Code::data_loss,
+                        std::string("external data: ").append(key) + " is '" + text + "', expected a number of bytes");
     return std::optional<Bytes>(value);
   }
   return std::optional<Bytes>();
@@ -37,8 +37,8 @@ Status read_bytes(const InputFile& file, Bytes offset, std::string& bytes) {
     const ssize_t count =
         ::pread(file.descriptor(), bytes.data() + done, bytes.size() - done, offset + static_cast<Bytes>(done));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0)
-      return make_error(Code::data_loss, std::string("cannot read: ") + (count < 0 ? std::strerror(errno) : "it ends"));
+    if (count < 0) return make_error(Code::data_loss, "cannot read: " + std::generic_category().message(errno));
+    if (count == 0) return make_error(Code::data_loss, "cannot read: it ends");
     done += static_cast<std::size_t>(count);
   }
   return {};

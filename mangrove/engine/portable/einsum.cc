@@ -31,6 +31,7 @@ class Contraction {
     const std::size_t letters = equation.sizes.size();
     const Strides to = strides_by_letter(target, letters);
     std::vector<Strides> from;
+    from.reserve(sources.size());
     for (const Term& source : sources) from.push_back(strides_by_letter(source, letters));
     for (const EinsumEquation::Dimension& dimension : target)
       kept_.push_back(loop_over(dimension.letter, dimension.size, from));
@@ -116,6 +117,7 @@ Step contraction_step(const KernelRequest& request, const std::string& what, std
   return make_step(request, what, std::move(operands),
                    [contraction, sources, threads = request.threads](const Buffers& buffers) {
                      std::vector<const T*> from;
+                     from.reserve(sources);
                      for (std::size_t k = 0; k < sources; ++k) from.push_back(buffers.as<const T>(k));
                      contraction.run(threads, from, buffers.as<T>(sources));
                    });
