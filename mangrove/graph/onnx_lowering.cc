@@ -80,14 +80,14 @@ class Lowering {
   }
 
   std::string constant(const std::string& name, Tensor value) {
-    const std::string unique = fresh(name);
+    std::string unique = fresh(name);
     parts_.initializers.emplace(unique, std::move(value));
     return unique;
   }
 
   std::string add(const Node& of, const std::string& op, std::vector<std::string> inputs,
                   std::map<std::string, Attribute> attributes = {}) {
-    const std::string output = fresh(of.name + "." + op);
+    std::string output = fresh(of.name + "." + op);
     parts_.nodes.push_back({output, op, std::move(attributes), std::move(inputs), {output}});
     return output;
   }

@@ -116,9 +116,8 @@ Step contraction_step(const KernelRequest& request, const std::string& what, std
   const std::size_t sources = operands.size() - 1;
   return make_step(request, what, std::move(operands),
                    [contraction, sources, threads = request.threads](const Buffers& buffers) {
-                     std::vector<const T*> from;
-                     from.reserve(sources);
-                     for (std::size_t k = 0; k < sources; ++k) from.push_back(buffers.as<const T>(k));
+                     std::vector<const T*> from(sources);
+                     for (std::size_t k = 0; k < sources; ++k) from[k] = buffers.as<const T>(k);
                      contraction.run(threads, from, buffers.as<T>(sources));
                    });
 }
