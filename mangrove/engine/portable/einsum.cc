@@ -127,6 +127,7 @@ NodeKernels einsum_kernels(const KernelRequest& request, const EinsumEquation& e
   const std::vector<std::string>& inputs = request.node.inputs;
   const std::string& y = request.output_names[0];
   std::vector<Operand> operands;
+  operands.reserve(inputs.size() + 1);
   for (const std::string& input : inputs) operands.push_back(read_value(input));
   operands.push_back(write_value(y));
   NodeKernels kernels;
