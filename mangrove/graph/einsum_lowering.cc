@@ -56,7 +56,7 @@ std::optional<MatrixProduct> product_of(const EinsumEquation& equation) {
     product.columns.push_back(letter);
   }
   const bool sums_the_batch =
-      std::ranges::any_of(product.summed, [&](std::size_t letter) { return equation.sizes[letter] == kBatch; });
+      std::ranges::any_of(product.summed, [&](std::size_t letter) { return equation.sizes[letter] < 0; });
   return sums_the_batch ? std::nullopt : std::optional(std::move(product));
 }
 

@@ -33,7 +33,7 @@ Result<Indexed> indexed_axis(const Node& node, const Shape& data, const Shape& i
     return make_error(Code::invalid_argument, both_shapes(data, indices) + ", expected two of the same rank");
   }
   for (std::size_t i = 0; i < data.rank(); ++i) {
-    const bool fits = data[i] == kBatch || indices[i] == kBatch ? data[i] == indices[i] : indices[i] <= data[i];
+    const bool fits = data[i] < 0 || indices[i] < 0 ? data[i] == indices[i] : indices[i] <= data[i];
     if (i != axis && !fits) {
       return make_error(Code::invalid_argument,
                         both_shapes(data, indices) + ": dimension " + std::to_string(i) + " of the indices is larger");

@@ -237,7 +237,7 @@ Result<std::vector<std::int64_t>> tile_repeats(const Shape& data, Constants cons
                                                   to_string(data));
   }
   for (std::size_t i = 0; i < data.rank(); ++i) {
-    if (data[i] == kBatch && repeats[i] != 1) return cuts_batch(data);
+    if (data[i] < 0 && repeats[i] != 1) return cuts_batch(data);
     if (repeats[i] < 0 || repeats[i] > kMostMoved / std::max<std::int64_t>(data[i], 1)) {
       return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of input " + to_string(data) +
                                                     " cannot be repeated " + std::to_string(repeats[i]) + " times");
@@ -250,7 +250,7 @@ Result<Triangle> triangle_of(const Node& node, const Shape& data, Constants cons
   if (data.rank() < 2) {
     return make_error(Code::invalid_argument, "input has shape " + to_string(data) + ", expected [..., H, W]");
   }
-  if (data[data.rank() - 2] == kBatch || data[data.rank() - 1] == kBatch) return cuts_batch(data);
+  if (data[data.rank() - 2] < 0 || data[data.rank() - 1] < 0) return cuts_batch(data);
   Triangle triangle{.upper = node.int_or("upper", 1) != 0};
   if (!has_input(node, 1)) return triangle;
   MG_TRY(const std::vector<std::int64_t> k, constant_integers(constant_at(constants, 1), "k (input 1)"));

@@ -165,15 +165,14 @@ dequantized. A fused product may differ from them by one step of its quantized r
 )";
 
 constexpr const char* kRemarks = R"(
-A shape that depends on data, or on the batch otherwise than as a multiple of it, is an error that says so: NonZero is of
-constants only, and
-NonMaxSuppression is refused, since how many boxes it keeps depends on its data. An Einsum that is a product of matrices
-becomes Transpose and MatMul while loading; the others run on plain loops. Index operators (Gather, GatherElements,
-GatherND, OneHot, ScatterElements, ScatterND) refuse constant indices that name nothing. Where such an index is fed, the
-result of a gathering is 0 there, and the update of a scattering is left out. Scattering with `reduction` mul, max or min
-has no gradient. GroupNormalization is an operator of opset 18; in files of opset 17 it is Reshape,
-InstanceNormalization, Reshape, Mul and Add, which loading makes one node of and saving writes. Control flow (If, Loop,
-Scan), sequences, strings and sparse tensors are refused. See [onnx.md](onnx.md).
+A shape that depends on data, or on the batch otherwise than as a multiple of it, is an error that says so: NonZero is
+of constants only, and NonMaxSuppression is refused, since how many boxes it keeps depends on its data. An Einsum that
+is a product of matrices becomes Transpose and MatMul while loading; the others run on plain loops. Index operators
+(Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND) refuse constant indices that name nothing. Where
+such an index is fed, the result of a gathering is 0 there, and the update of a scattering is left out. Scattering with
+`reduction` mul, max or min has no gradient. GroupNormalization is an operator of opset 18; in files of opset 17 it is
+Reshape, InstanceNormalization, Reshape, Mul and Add, which loading makes one node of and saving writes. Control flow
+(If, Loop, Scan), sequences, strings and sparse tensors are refused. See [onnx.md](onnx.md).
 
 ## What is refused
 

@@ -137,7 +137,7 @@ Result<std::vector<ValueInfo>> infer_cumulative_sum(const Node&, const OperatorI
   const Shape& shape = inputs.values[0]->shape;
   MG_RETURN_IF_ERROR(check_constant_scalar(inputs, 1, "axis (input 1)"));
   MG_TRY(const std::size_t axis, cumulative_axis(inputs.constants[1], shape));
-  if (shape[axis] == kBatch) {
+  if (shape[axis] < 0) {
     return make_error(Code::unimplemented,
                       "axis " + std::to_string(axis) + " of input " + to_string(shape) + " is the symbolic batch");
   }
