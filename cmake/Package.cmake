@@ -35,6 +35,7 @@ install(FILES ${packaged}/mangrove.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bas
   COMPONENT program)
 install(FILES ${packaged}/_mangrove DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
 install(FILES ${packaged}/mangrove.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/job.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mangrove COMPONENT program)
 
 install(DIRECTORY ${deploy}/systemd/ DESTINATION /lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES ${deploy}/etc/coordinator.yaml ${deploy}/etc/node.yaml

@@ -64,6 +64,8 @@ void Keys::add(std::string name, std::int64_t& target, std::string help, std::in
          return {};
        },
        [&target] { return std::to_string(target); }});
+  keys_.back().low = static_cast<double>(low);
+  keys_.back().high = static_cast<double>(high);
 }
 
 void Keys::add(std::string name, double& target, std::string help, double low, double high) {
@@ -73,6 +75,8 @@ void Keys::add(std::string name, double& target, std::string help, double low, d
          return {};
        },
        [&target] { return fmt::format("{}", target); }});
+  keys_.back().low = low;
+  keys_.back().high = high;
 }
 
 void Keys::add(std::string name, bool& target, std::string help) {

@@ -25,6 +25,8 @@ struct Key {
   std::vector<std::string> strategies = {};       // that read it; empty: all do
   std::string page = {};                          // where docs/ says more; may be empty
   std::vector<std::string> choices = {};          // the names of the table that it takes a name of; empty: of none
+  double low = -std::numeric_limits<double>::infinity();  // of a number, as `range` says it
+  double high = std::numeric_limits<double>::infinity();
 
   bool is_switch() const { return value.empty(); }  // true or false; the bare flag means true
   std::string flag() const;                         // --learning-rate

@@ -65,7 +65,7 @@ inside apt-get update -q > "$work/apt.log"
 inside apt-get install -q -y --no-install-recommends systemd /tmp/mangrove.deb > "$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
 inside mangrove --version
 for file in /usr/share/man/man1/mangrove.1.gz /usr/share/bash-completion/completions/mangrove /lib/systemd/system/mangrove-node.service \
-  /lib/systemd/system/mangrove-coordinator.service /etc/mangrove/node.yaml /usr/share/doc/mangrove/copyright; do
+  /lib/systemd/system/mangrove-coordinator.service /etc/mangrove/node.yaml /usr/share/doc/mangrove/copyright /usr/share/mangrove/job.schema.json; do
   [ -s "$root$file" ] || fail "$file is missing"
 done
 [ "$(inside stat -c '%U %a' /var/lib/mangrove)" = "mangrove 700" ] || fail "/var/lib/mangrove: $(inside stat -c '%U %a' /var/lib/mangrove)"

@@ -1,11 +1,13 @@
-// job_page: writes docs/jobs.md from the descriptions of the keys.
+// job_page: writes docs/jobs.md and docs/job.schema.json from the descriptions of the keys.
 //
-//   job_page FILE           writes the page
+//   job_page FILE           writes the page, or the schema where the file's name ends in .json
 //   job_page --check FILE   exit status 1 where the file is not what would be written
 #include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
+
+#include "tests/job_page/job_schema.h"
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/suggestion.h"
@@ -43,6 +45,10 @@ An unknown key, a key that is given twice and a value that does not fit are erro
 than the chosen one: these are named in *italics* below. A top-level key must be read by one section at least. The message names
 file, line, key and the nearest known key or the right strategies; the exit status is 2. `mangrove COMMAND --help` prints the same
 keys, `mangrove train --help STRATEGY` and `mangrove infer --help STRATEGY` those of one strategy.
+
+Editors check and complete job files by [job.schema.json](job.schema.json), a JSON Schema. Those with the YAML language server
+(Visual Studio Code, Neovim, Emacs) read it where the file's first line is `# yaml-language-server: $schema=PATH`, with the path or
+address of the schema. The Debian package has it as `/usr/share/mangrove/job.schema.json`.
 
 A value is a whole number (N), a NUMBER, a TIME (`30s`, `500ms`, `2min`), a SIZE (`256MB`, `1GiB`), a LIST with commas between, a
 TEXT, or `true` or `false`.
@@ -122,13 +128,14 @@ int run(const std::vector<std::string>& arguments) {
     return 2;
   }
   const fs::path path = arguments.back();
+  const std::string text = path.extension() == ".json" ? job_schema() : page();
   if (!check) {
-    const Status written = write_file_atomically(path, page());
+    const Status written = write_file_atomically(path, text);
     if (!written.ok()) std::cerr << written.error().message << "\n";
     return written.ok() ? 0 : 1;
   }
   const Result<std::string> found = read_file(path);
-  if (found.ok() && *found == page()) return 0;
+  if (found.ok() && *found == text) return 0;
   std::cerr << path.string() << " is out of date: write it with job_page " << path.string() << "\n";
   return 1;
 }
