@@ -94,32 +94,33 @@ Result<DType> eye_dtype(const Node& node, DType input) {
 
 namespace {
 
+/// Of the first `most`.
 template <class T>
-std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor) {
+std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor, std::size_t most) {
   const auto elements = tensor.as<T>();
   std::vector<std::int64_t> offsets;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
+  for (std::size_t i = 0; i < elements.size() && offsets.size() < most; ++i) {
     if (elements[i] != T(0)) offsets.push_back(static_cast<std::int64_t>(i));
   }
   return offsets;
 }
 
-std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor) {
+std::vector<std::int64_t> offsets_of_non_zeros(const Tensor& tensor, std::size_t most) {
   switch (tensor.dtype()) {
     case DType::f32:
-      return offsets_of_non_zeros<float>(tensor);
+      return offsets_of_non_zeros<float>(tensor, most);
     case DType::f64:
-      return offsets_of_non_zeros<double>(tensor);
+      return offsets_of_non_zeros<double>(tensor, most);
     case DType::i32:
-      return offsets_of_non_zeros<std::int32_t>(tensor);
+      return offsets_of_non_zeros<std::int32_t>(tensor, most);
     case DType::i64:
-      return offsets_of_non_zeros<std::int64_t>(tensor);
+      return offsets_of_non_zeros<std::int64_t>(tensor, most);
     case DType::u8:
-      return offsets_of_non_zeros<std::uint8_t>(tensor);
+      return offsets_of_non_zeros<std::uint8_t>(tensor, most);
     case DType::i8:
-      return offsets_of_non_zeros<std::int8_t>(tensor);
+      return offsets_of_non_zeros<std::int8_t>(tensor, most);
     case DType::boolean:
-      return offsets_of_non_zeros<bool>(tensor);
+      return offsets_of_non_zeros<bool>(tensor, most);
   }
   return {};
 }
@@ -159,8 +160,13 @@ Result<Tensor> non_zero_positions(const Tensor* constant) {
     return make_error(Code::unimplemented,
                       "the data (input 0) must be a constant: how many results there are depends on it");
   }
-  const std::vector<std::int64_t> offsets = offsets_of_non_zeros(*constant);
   const Shape& shape = constant->shape();
+  const std::size_t most = static_cast<std::size_t>(kMostRange) / std::max<std::size_t>(shape.rank(), 1);
+  const std::vector<std::int64_t> offsets = offsets_of_non_zeros(*constant, most + 1);
+  if (offsets.size() > most) {
+    return make_error(Code::unimplemented, "the data (input 0) of shape " + to_string(shape) + " has more than " +
+                                               std::to_string(most) + " elements that are not 0");
+  }
   const auto count = static_cast<std::int64_t>(offsets.size());
   std::vector<std::int64_t> positions;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {

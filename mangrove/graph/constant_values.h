@@ -8,7 +8,8 @@
 #include "mangrove/base/result.h"
 #include "mangrove/graph/graph.h"
 
-/// What the nodes compute that need no input at run time: Constant, ConstantOfShape, Shape, Range.
+/// What the nodes compute that need no input at run time: Constant, ConstantOfShape, Shape, Range and
+/// others.
 namespace mangrove {
 
 /// The value of a Constant node. errors: invalid_argument (not exactly one attribute).
@@ -17,8 +18,8 @@ Result<Tensor> constant_value(const Node& node);
 /// The one element that ConstantOfShape fills with. errors: invalid_argument (another number of elements).
 Result<Tensor> fill_value(const Node& node);
 
-/// A shape given as a constant i64 vector; -1 is the symbolic batch. `what`: "the shape (input 0)".
-/// errors: unimplemented (null: not a constant), invalid_argument (no i64 vector, a size below -1).
+/// A shape given as a constant i64 vector; -k is k times the symbolic batch. `what`: "the shape (input 0)".
+/// errors: unimplemented (null: not a constant), invalid_argument (no i64 vector, a size below -2^40).
 Result<Shape> constant_shape(const Tensor* constant, const std::string& what);
 
 /// The dimensions [first, last) of `input` that a Shape node gives.

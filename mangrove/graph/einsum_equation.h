@@ -22,7 +22,7 @@ struct EinsumEquation {
   };
   using Term = std::vector<Dimension>;
 
-  std::vector<std::int64_t> sizes;  // of each letter; kBatch where it is symbolic
+  std::vector<std::int64_t> sizes;  // of each letter; negative where it is symbolic
   std::vector<Term> operands;
   Term result;
 

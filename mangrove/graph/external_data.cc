@@ -80,10 +80,11 @@ Status ExternalData::fetch(onnx::TensorProto& tensor) {
     return make_error(Code::data_loss, "external data: " + std::to_string(needed) + " bytes from " +
                                            std::to_string(begin) + " on are not all in " + path.string() +
                                            ", which has " + std::to_string(file.size()));
-  if (needed > kMostFetched - fetched_)
+  const Bytes taken = external.shape.elements() * static_cast<Bytes>(size_of(external.dtype));  // floats of 16 bits become f32
+  if (taken > kMostFetched - fetched_)
     return make_error(Code::resource_exhausted,
                       "the network has more than " + format_bytes(kMostFetched) + " of external data");
-  fetched_ += needed;
+  fetched_ += taken;
   std::string& bytes = *tensor.mutable_raw_data();
   bytes.resize(static_cast<std::size_t>(needed));
   MG_RETURN_IF_ERROR(read_bytes(file, begin, bytes).context("external data: " + path.string()));

@@ -11,7 +11,7 @@ namespace mangrove {
 /// [N, H', W', 2], whose -1 and 1 are the borders of the data (align_corners: the centres of its outermost elements).
 struct GridGeometry {
   enum class Padding { zeros, border, reflection };  // what lies outside of the data
-  std::int64_t batch, channels, height, width;       // of the data; the batch may be kBatch
+  std::int64_t batch, channels, height, width;       // of the data; the batch may be symbolic
   std::int64_t output_height, output_width;
   bool is_nearest = false;  // else bilinear
   bool align_corners = false;

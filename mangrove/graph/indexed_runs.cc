@@ -93,7 +93,7 @@ std::int64_t IndexedRuns::runs() const {
 Result<Shape> indexed_shape(const Node& node, const Shape& data, const Shape& shape, const Tensor* indices) {
   MG_TRY(const Indexed indexed, indexed_dimensions(node, data, shape));
   const std::size_t last = indexed.first + indexed.count;
-  if (const auto batch = data.batch_axis(); batch && *batch >= indexed.first && *batch < last) {
+  if (const auto batch = data.symbolic_axis(); batch && *batch >= indexed.first && *batch < last) {
     return make_error(Code::unimplemented, "the indices are of the batch of data " + to_string(data));
   }
   if (indices != nullptr) MG_RETURN_IF_ERROR(check_indices(*indices, data, indexed));

@@ -12,6 +12,7 @@ namespace {
 
 // A pad or dimension beyond it would only overflow.
 constexpr std::int64_t kMostMoved = std::int64_t{1} << 40;
+constexpr std::int64_t kMostTiled = std::int64_t{1} << 24;  // places of all repeated dimensions: a kernel has a list
 
 // What exporters write for the end of a dimension of unknown size: the largest i32 or i64.
 constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int32_t>::max();
@@ -236,12 +237,18 @@ Result<std::vector<std::int64_t>> tile_repeats(const Shape& data, Constants cons
                                                   " elements, expected " + std::to_string(data.rank()) + " for input " +
                                                   to_string(data));
   }
+  std::int64_t left = kMostTiled;
   for (std::size_t i = 0; i < data.rank(); ++i) {
-    if (data[i] < 0 && repeats[i] != 1) return cuts_batch(data);
-    if (repeats[i] < 0 || repeats[i] > kMostMoved / std::max<std::int64_t>(data[i], 1)) {
+    if (repeats[i] == 1) continue;
+    if (data[i] < 0) return cuts_batch(data);
+    const std::int64_t size = std::max<std::int64_t>(data[i], 1);
+    if (repeats[i] < 0 || repeats[i] > left / size) {
       return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of input " + to_string(data) +
-                                                    " cannot be repeated " + std::to_string(repeats[i]) + " times");
+                                                    " cannot be repeated " + std::to_string(repeats[i]) +
+                                                    " times: repeated dimensions have at most " +
+                                                    std::to_string(kMostTiled) + " places together");
     }
+    left -= repeats[i] * size;
   }
   return repeats;
 }

@@ -32,7 +32,8 @@ class Lowering {
   }
 
   GraphParts run() {
-    const bool is_newer = written_opset(graph_) >= 18;
+    const std::int64_t opset = written_opset(graph_);
+    const bool is_newer = opset >= 18;
     for (const Node& node : graph_.nodes()) {
       if (is_newer && node.op.starts_with("Reduce") && node.attributes.contains("axes")) {
         reduction_of_opset_18(node);
@@ -40,6 +41,8 @@ class Lowering {
         split_of_opset_18(node);
       } else if (node.op == "Cast" && is_sixteen_bit_float(node.int_or("to", 0))) {
         cast_and_widen(node);
+      } else if (node.op == "GridSample" && opset >= 20) {
+        grid_sample_of_opset_20(node);
       } else if (node.op == "GroupNormalization") {
         group_normalization(node);
       } else if (node.op == "BatchNormalization") {
@@ -164,6 +167,14 @@ class Lowering {
 
   void split_of_opset_18(Node node) {
     node.attributes["num_outputs"] = static_cast<std::int64_t>(node.outputs.size());
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  // Opset 20 has other words for the modes.
+  void grid_sample_of_opset_20(Node node) {
+    const auto found = node.attributes.find("mode");
+    auto* mode = found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+    if (mode != nullptr && *mode == "bilinear") *mode = "linear";
     parts_.nodes.push_back(std::move(node));
   }
 

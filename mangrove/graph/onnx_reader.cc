@@ -182,14 +182,13 @@ Result<Decoded> decode_graph(OnnxFile read, const LoadOptions& options) {
 
 // The batch of 1 opened where the caller wants it: it must be where he names an input, else it is where it can be.
 Result<Graph> with_wanted_batch(Graph graph, const LoadOptions& options) {
-  if (!has_batch_of_one(graph)) return graph;
   bool is_named = false, is_asked_for = false;
   for (const auto& [name, info] : graph.inputs()) {
     const auto given = options.input_shapes.find(name);
     is_named = is_named || given != options.input_shapes.end();
     is_asked_for = is_asked_for || (given != options.input_shapes.end() && given->second != info.shape);
   }
-  if (!is_asked_for && (is_named || !options.open_batch_of_one)) return graph;
+  if (!is_asked_for && (is_named || !options.open_batch_of_one || !has_batch_of_one(graph))) return graph;
   Result<Graph> open = open_batch(graph);
   if (!open.ok() && is_asked_for) return std::move(open).context("the batch of 1 cannot be opened");
   return open.ok() ? std::move(open) : Result<Graph>(std::move(graph));

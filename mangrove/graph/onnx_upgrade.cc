@@ -167,6 +167,8 @@ struct UpgradeRow {
   Status (*upgrade)(Upgrade&, Node&);
 };
 
+constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
+
 // Applied in this order. Operators that only learnt new types or new optional parts need nothing.
 constexpr UpgradeRow kUpgrades[] = {
     {"BatchNormalization", 14, batch_normalization},
@@ -176,7 +178,7 @@ constexpr UpgradeRow kUpgrades[] = {
     {"ReduceSum", 13, axes_to_input},
     {"Resize", 11, old_resize},
     {"Upsample", 10, old_resize},
-    {"Resize", 18, resize},
+    {"Resize", kAlways, resize},
     {"Scatter", 11, scatter},
     {"Slice", 10, slice},
     {"Split", 13, split},
@@ -223,8 +225,10 @@ std::vector<Node> over_merged_dimensions(Node node, std::int64_t axis, const Sha
   };
   const std::string merged = unused(node.name + ".merged"), result = unused(node.name + ".rows");
   const std::string target = unused(node.name + ".shape");
-  const Tensor dims = Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(shape.rank())}, shape.dims());
-  initializers.emplace(target, dims);  // a symbolic batch is -1 in a Shape as in a Reshape's target
+  std::vector<std::int64_t> sizes = shape.dims();
+  for (std::int64_t& size : sizes) size = std::max<std::int64_t>(size, -1);  // one at most is symbolic
+  const Tensor dims = Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(sizes.size())}, sizes);
+  initializers.emplace(target, dims);
   values[target] = {dims.dtype(), dims.shape()};
   Node merge{.name = merged, .op = "Flatten", .attributes = {}, .inputs = {node.inputs[0]}, .outputs = {merged}};
   merge.attributes["axis"] = axis;

@@ -174,7 +174,8 @@ Result<std::vector<Axis>> sized_axes(const Shape& input, const Tensor* constant)
   }
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < input.rank(); ++i) {
-    if (sizes[i] < 0) {  // as long as it was; the batch, symbolic or bound by now
+    if (sizes[i] < 0) {  // as long as it was; the batch or a multiple of it, symbolic or bound by now
+      if (input.is_symbolic() && sizes[i] != input[i]) return misfit(input, i, "a size with another batch");
       axes.push_back({input[i], input[i], 1, static_cast<double>(input[i])});
       continue;
     }

@@ -8,8 +8,10 @@
 
 #include "mangrove/graph/broadcast.h"
 #include "mangrove/graph/element_type.h"
+#include "mangrove/graph/onnx.pb.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/shape_evaluators.h"
+#include "mangrove/tensor/sixteen_bits.h"
 
 namespace mangrove::shape_evaluators {
 namespace {
@@ -288,6 +290,11 @@ Result<ShapeValue> where(const Node&, Inputs inputs) {
   return result;
 }
 
+// Of a type of 16 bits, whose values are f32 here.
+float rounded(std::int64_t to, float value) {
+  return to == onnx::TensorProto::FLOAT16 ? rounded_to_float16(value) : rounded_to_bfloat16(value);
+}
+
 // Reals are cut off towards zero, as in C; those that no integer holds are refused.
 Result<ShapeValue> cast(const Node& node, Inputs inputs) {
   MG_TRY(const std::int64_t to, attribute_or<std::int64_t>(node, "to", 0));
@@ -306,6 +313,7 @@ Result<ShapeValue> cast(const Node& node, Inputs inputs) {
     }
     if (dtype == DType::boolean) element.integer = element.integer != 0;
     MG_TRY(element, stored_as(dtype, element));
+    if (is_sixteen_bit_float(to)) element.real = rounded(to, static_cast<float>(element.real));
   }
   return result;
 }
@@ -325,6 +333,13 @@ Result<ShapeValue> reduce_prod(const Node& node, Inputs inputs) {
   return ShapeValue{.dtype = value.dtype, .shape = scalar ? Shape{} : Shape{1}, .elements = {product}};
 }
 
+// With fmod the remainder has the sign of the dividend: the kernel computes it.
+Result<ShapeValue> remainder_of(const Node& node, Inputs inputs) {
+  MG_TRY(const std::int64_t fmod, attribute_or<std::int64_t>(node, "fmod", 0));
+  return fmod != 0 ? Result<ShapeValue>(unknown("a remainder with attribute fmod"))
+                   : arithmetic_of<modulo>(node, inputs);
+}
+
 constexpr std::size_t kAny = 64;
 
 constexpr Row kRows[] = {
@@ -340,7 +355,7 @@ constexpr Row kRows[] = {
     {"Less", 2, 2, comparison_of<less>},
     {"Max", 1, kAny, arithmetic_of<maximum>},
     {"Min", 1, kAny, arithmetic_of<minimum>},
-    {"Mod", 2, 2, arithmetic_of<modulo>},
+    {"Mod", 2, 2, remainder_of},
     {"Mul", 2, 2, arithmetic_of<multiply>},
     {"Neg", 1, 1, each<minus>},
     {"Not", 1, 1, each<negated>},

@@ -56,6 +56,30 @@ Ints integers(const Graph& graph, const std::string& name) {
   return {values.begin(), values.end()};
 }
 
+TEST(FoldShapes, ACastToSixteenBitsRounds) {
+  const auto graph = File()
+                         .input("x", {2049, 3})
+                         .input("y", {2048 * 3})
+                         .node("Shape", {"x"}, "shape")
+                         .node("Cast", {"shape"}, "narrow", {{"to", std::int64_t{10}}})
+                         .node("Cast", {"narrow"}, "target", {{"to", std::int64_t{7}}})
+                         .node("Reshape", {"y", "target"}, "z")
+                         .load("z");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->value("z").shape, (Shape{2048, 3})) << "no float16 is 2049";
+}
+
+TEST(FoldShapes, ARemainderWithTheSignOfTheDividendIsLeftToTheKernel) {
+  const auto graph = File()
+                         .constant("a", vector_of({-7}))
+                         .constant("b", vector_of({3}))
+                         .node("Mod", {"a", "b"}, "rest", {{"fmod", std::int64_t{1}}})
+                         .load("rest");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_EQ(graph->nodes().size(), 1u);
+  EXPECT_EQ(graph->nodes()[0].op, "Mod");
+}
+
 // x.view(x.size(0), -1), as PyTorch writes it.
 TEST(FoldShapes, BatchTakenFromAShapeBecomesZeroInAReshape) {
   const auto graph = File()

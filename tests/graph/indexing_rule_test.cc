@@ -118,6 +118,21 @@ const IndexingCase kIndexingCases[] = {
      {{1, indices({2, 1}, {0, 0})}},
      {},
      "indices are of the batch"},
+    {"GatherNDOfSeveralBatches",
+     "GatherND",
+     {{2 * kBatch, 4}, {2, 1}},
+     {},
+     {{1, indices({2, 1}, {0, 0})}},
+     {},
+     "indices are of the batch"},
+    {"EyeLikeOfTheBatch", "EyeLike", {{kBatch, 3}}, {}, {}, {}, "its place in the batch"},
+    {"NonZeroOfTooMany",
+     "NonZero",
+     {{1, 1, 1, (1 << 22) + 1}},
+     {},
+     {{0, Tensor::of<std::uint8_t>({1, 1, 1, (1 << 22) + 1}, std::vector<std::uint8_t>((1 << 22) + 1, 1))}},
+     {},
+     "has more than 4194304 elements"},
     {"ScatterND", "ScatterND", {{4, 3}, {2, 1}, {2, 3}}, {}, {{1, indices({2, 1}, {0, -4})}}, {4, 3}},
     {"ScatterNDUpdates",
      "ScatterND",
@@ -137,6 +152,7 @@ const IndexingCase kIndexingCases[] = {
     {"OneHotDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {-1})}}, {}, "depth (input 1) is -1"},
     {"OneHotOfHugeDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {kFar})}}, {}, "less than 2^31"},
     {"TileHuge", "Tile", {{2, 3}, {2}}, {}, {{1, indices({2}, {1, kFar})}}, {}, "cannot be repeated"},
+    {"TileManyPlaces", "Tile", {{0, 1}, {2}}, {}, {{1, indices({2}, {1, 1 << 25})}}, {}, "at most 16777216 places"},
     {"TileOfTheBatch", "Tile", {{kBatch, 3}, {2}}, {}, {{1, indices({2}, {2, 1})}}, {}, "the batch of input"},
     {"TriluOfAVector", "Trilu", {{3}}, {}, {}, {}, "expected [..., H, W]"},
     {"CumSumOfTheBatch", "CumSum", {{kBatch, 3}, {}}, {}, {{1, indices({}, {0})}}, {}, "is the symbolic batch"},
@@ -159,6 +175,16 @@ const IndexingCase kIndexingCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(Cases, IndexingRule, ::testing::ValuesIn(kIndexingCases),
                          [](const auto& test) { return std::string(test.param.name); });
+
+TEST(ScatteringRule, AllSamplesDoNotGoIntoOneValue) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {5, 4}}}, {"rows", {DType::i64, {kBatch, 1}}}, {"u", {DType::f32, {kBatch, 4}}}};
+  parts.nodes = {testing::make_node("scatter", "ScatterND", {"x", "rows", "u"}, {"y"})};
+  parts.outputs = {"y"};
+  const auto graph = Graph::create(std::move(parts));
+  ASSERT_FALSE(graph.ok());
+  EXPECT_NE(graph.error().message.find("would go into one data"), std::string::npos) << graph.error().message;
+}
 
 }  // namespace
 }  // namespace mangrove

@@ -12,7 +12,7 @@ namespace {
 
 class JobKeys : public ::testing::Test {
  protected:
-  JobKeys() { add_keys(job, {{"strategies", "slow and fast"}}, keys); }
+  JobKeys() { add_keys(job, {{"strategies", {"slow", "fast"}}}, keys); }
 
   std::string message_of(const std::string& key, const std::string& value) const {
     const Status status = keys.set(key, value);
@@ -32,6 +32,7 @@ TEST_F(JobKeys, AreTheFieldsThatAreDescribed) {
   EXPECT_EQ(key.strategies, std::vector<std::string>{"slow"});
   EXPECT_EQ(key.page, "training.md");
   EXPECT_EQ(keys.find("strategy")->help, "slow and fast");
+  EXPECT_EQ(keys.find("strategy")->choices, (std::vector<std::string>{"slow", "fast"}));
   EXPECT_TRUE(keys.find("fresh")->is_switch());
 }
 

@@ -53,8 +53,8 @@ Result<Infos> infer_constant_of_shape(const Node& node, const OperatorInputs& in
   return Infos{{value.dtype(), std::move(shape)}};
 }
 
-/// ConstantOfShape: the constant shape of input 0 (-1 is the batch) filled with the one element of attribute `value`,
-/// by default 0 of type f32.
+/// ConstantOfShape: the constant shape of input 0 (-k is k times the batch) filled with the one element of attribute
+/// `value`, by default 0 of type f32.
 Operator constant_of_shape() {
   Operator row = constant_operator("ConstantOfShape", 1, {{"value", Kind::tensor}});
   row.constants = {0};
@@ -98,6 +98,10 @@ Result<Infos> infer_eye_like(const Node& node, const OperatorInputs& inputs) {
   const ValueInfo& input = *inputs.values[0];
   if (input.shape.rank() != 2) {
     return make_error(Code::invalid_argument, "input has shape " + to_string(input.shape) + ", expected a matrix");
+  }
+  if (input.shape.is_symbolic()) {
+    return make_error(Code::unimplemented, "input has shape " + to_string(input.shape) +
+                                               ": what a sample gets would depend on its place in the batch");
   }
   MG_TRY(const DType dtype, eye_dtype(node, input.dtype));
   return Infos{{dtype, input.shape}};

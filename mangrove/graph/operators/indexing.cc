@@ -70,6 +70,10 @@ Result<Infos> infer_scatter(const Node& node, const OperatorInputs& inputs) {
                                                   to_string(updates.shape) + ", expected " + dtype_name(data.dtype) +
                                                   " " + to_string(shape));
   }
+  if (shape.is_symbolic() && !data.shape.is_symbolic()) {
+    return make_error(Code::unimplemented, "updates (input 2) " + to_string(shape) +
+                                               " of all samples would go into one data " + to_string(data.shape));
+  }
   MG_TRY(const ScatterReduction reduction, scatter_reduction(node));
   if (reduction != ScatterReduction::none && data.dtype == DType::boolean) {
     return make_error(Code::unimplemented, "attribute reduction is given for data of type bool");
