@@ -152,7 +152,7 @@ const IndexingCase kIndexingCases[] = {
     {"OneHotDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {-1})}}, {}, "depth (input 1) is -1"},
     {"OneHotOfHugeDepth", "OneHot", {{2, 3}, {}, {2}}, {}, {{1, indices({1}, {kFar})}}, {}, "less than 2^31"},
     {"TileHuge", "Tile", {{2, 3}, {2}}, {}, {{1, indices({2}, {1, kFar})}}, {}, "cannot be repeated"},
-    {"TileManyPlaces", "Tile", {{0, 1}, {2}}, {}, {{1, indices({2}, {1, 1 << 25})}}, {}, "at most 16777216 places"},
+    {"TileManyPlaces", "Tile", {{2, 1}, {2}}, {}, {{1, indices({2}, {1, 1 << 25})}}, {}, "at most 16777216 places"},
     {"TileOfTheBatch", "Tile", {{kBatch, 3}, {2}}, {}, {{1, indices({2}, {2, 1})}}, {}, "the batch of input"},
     {"TriluOfAVector", "Trilu", {{3}}, {}, {}, {}, "expected [..., H, W]"},
     {"CumSumOfTheBatch", "CumSum", {{kBatch, 3}, {}}, {}, {{1, indices({}, {0})}}, {}, "is the symbolic batch"},
