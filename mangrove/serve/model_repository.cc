@@ -106,14 +106,15 @@ void ModelRepository::look_for(const std::string& name) {
   }
 }
 
-Result<ModelSource> ModelRepository::begin_change(const std::string& name, bool is_wanted) {
+/// is_wanted: whether the model is to be served from now on; nothing: that stays as it is.
+Result<ModelSource> ModelRepository::begin_change(const std::string& name, std::optional<bool> is_wanted) {
   const MutexLock lock(mutex_);
   const auto entry = models_.find(name);
   if (entry == models_.end()) return unknown(name);
   if (entry->second.is_changing)
     return make_error(Code::unavailable, "model '" + name + "' is being loaded or unloaded; try again later");
   entry->second.is_changing = true;
-  entry->second.is_wanted = is_wanted;
+  if (is_wanted) entry->second.is_wanted = *is_wanted;
   return entry->second.source;
 }
 

@@ -114,7 +114,7 @@ class ModelRepository {
   Error unknown(const std::string& name) const MG_REQUIRES(mutex_);
   Status insert(const std::string& name, ModelSource source);
   void look_for(const std::string& name);
-  Result<ModelSource> begin_change(const std::string& name, bool is_wanted);
+  Result<ModelSource> begin_change(const std::string& name, std::optional<bool> is_wanted = {});
   void end_change(const std::string& name);
   Status load_newest(const std::string& name, const ModelSource& source);
   Result<std::shared_ptr<LoadedModel>> make_model(const std::string& name, std::int64_t number,

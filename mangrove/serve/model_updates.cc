@@ -71,7 +71,7 @@ Status check_interface(const ModelMetadata& old, const ModelMetadata& fresh) {
 
 Result<std::int64_t> ModelRepository::update(const std::string& name, const std::string& network,
                                              const UpdateOptions& options) {
-  MG_TRY(const ModelSource source, begin_change(name, true));
+  MG_TRY(const ModelSource source, begin_change(name));
   join_updater(name);
   Result<std::int64_t> begun = begin_update(name, network, source, options).context("model '" + name + "'");
   if (!begun.ok()) end_change(name);

@@ -191,6 +191,14 @@ TEST_F(ModelUpdate, WhatIsNoSuchNetworkIsRefused) {
   EXPECT_EQ(decided().state, UpdateStatus::kSwitched);
 }
 
+TEST_F(ModelUpdate, ARefusedUpdateOfAModelThatWasUnloadedLeavesTheServerReady) {
+  ASSERT_TRUE(repository->unload("m").ok());
+  ASSERT_TRUE(repository->is_ready()) << "nobody wants the model";
+  EXPECT_EQ(update(times_graph(3), std::nullopt).code(), Code::failed_precondition);
+  EXPECT_TRUE(repository->is_ready());
+  ASSERT_TRUE(repository->load("m").ok()) << "it may be loaded all the same";
+}
+
 TEST_F(ModelUpdate, NothingElseChangesTheModelMeanwhile) {
   ASSERT_TRUE(update(times_graph(3), TrialRule{.share = 0.5, .requests = 100}).ok());
   EXPECT_EQ(repository->load("m").code(), Code::unavailable);
