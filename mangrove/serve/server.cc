@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "mangrove/base/stop.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/every_call.h"
@@ -96,7 +97,12 @@ TrafficCounts Server::traffic() const {
 void Server::stop(Seconds grace) {
   std::jthread rest;
   if (parts_->http != nullptr) rest = std::jthread([this, grace] { parts_->http->stop(grace); });
-  if (parts_->rpc != nullptr) parts_->rpc->shutdown(grace);
+  if (parts_->rpc == nullptr) return;
+  // gRPC waits for the handlers of calls that it has cancelled
+  const std::jthread cut([this, grace](const std::stop_token& stop) {
+    if (!wait_for_stop(stop, grace)) parts_->service.cut();
+  });
+  parts_->rpc->shutdown(grace);
 }
 
 }  // namespace mangrove::serve

@@ -3,7 +3,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "mangrove/net/credentials.h"
@@ -27,6 +29,32 @@ Deadline deadline_of(const grpc::ServerContextBase& context, Instant now) {
   if (until == std::chrono::system_clock::time_point::max()) return Deadline::never();
   return now + std::chrono::duration<double>(until - std::chrono::system_clock::now()).count();
 }
+
+/// An inference that ends once: with the model's answer, or because the server is stopped. It holds the model until
+/// then, so that its version is not closed before. gRPC keeps both messages and the reactor until Finish().
+class PendingInference {
+ public:
+  PendingInference(std::shared_ptr<Model> model, const inference::ModelInferRequest& request,
+                   inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor,
+                   const std::stop_token& stop)
+      : model_(std::move(model)), request_(request), response_(response), reactor_(reactor), on_stop_(stop, [this] {
+          finish(make_error(Code::unavailable, "the server is being stopped"));
+        }) {}
+  void finish(const Result<InferenceResponse>& answer) {
+    if (is_finished_.exchange(true)) return;
+    if (answer.ok()) write_response(*answer, request_.model_name(), request_.id(), response_);
+    reactor_.Finish(answer.ok() ? grpc::Status::OK : net::to_grpc(answer.error()));
+    model_.reset();
+  }
+
+ private:
+  std::atomic<bool> is_finished_ = false;
+  std::shared_ptr<Model> model_;
+  const inference::ModelInferRequest& request_;
+  inference::ModelInferResponse& response_;
+  grpc::ServerUnaryReactor& reactor_;
+  const std::stop_callback<std::function<void()>> on_stop_;  // may run as soon as it is made, so it comes last
+};
 
 }  // namespace
 
@@ -141,11 +169,9 @@ Status GrpcService::begin_infer(grpc::CallbackServerContext& context, const infe
   MG_TRY(const auto model, models_.find(request.model_name(), request.model_version()));
   MG_TRY(InferenceRequest asked, request_of(request, now));
   asked.deadline = std::min(asked.deadline, deadline_of(context, now));
-  // gRPC keeps both messages and the reactor until Finish()
-  ask(*model, std::move(asked), now, traffic_, [&request, &response, &reactor](Result<InferenceResponse> answer) {
-    if (answer.ok()) write_response(*answer, request.model_name(), request.id(), response);
-    reactor.Finish(answer.ok() ? grpc::Status::OK : net::to_grpc(answer.error()));
-  });
+  const auto pending = std::make_shared<PendingInference>(model, request, response, reactor, cut_.get_token());
+  ask(*model, std::move(asked), now, traffic_,
+      [pending](const Result<InferenceResponse>& answer) { pending->finish(answer); });
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "mangrove/serve/open_inference.grpc.pb.h"
@@ -46,6 +47,9 @@ class GrpcService final
                                        const inference::ModelInferRequest* request,
                                        inference::ModelInferResponse* response) override;
 
+  /// Inferences end now with `unavailable`: those that wait for a model's answer, and those that come later.
+  void cut() { cut_.request_stop(); }
+
  private:
   Status admit(Right right, const grpc::ServerContextBase& context) const;
   Status begin_infer(grpc::CallbackServerContext& context, const inference::ModelInferRequest& request,
@@ -62,6 +66,7 @@ class GrpcService final
   const AccessRules& rules_;
   const std::shared_ptr<Traffic> traffic_;
   const std::string version_;
+  std::stop_source cut_;
 };
 
 }  // namespace mangrove::serve

@@ -296,6 +296,21 @@ TEST_F(Grpc, StopWaitsForTheAnswersOfRequestsThatHaveCome) {
   EXPECT_TRUE(called.get().ok());
 }
 
+TEST_F(Grpc, StopCutsRequestsThatAreNotAnsweredInTime) {
+  std::promise<AnswerSink> asked;
+  models.add(pair_metadata(), [&](const InferenceRequest&, AnswerSink answer) { asked.set_value(std::move(answer)); });
+  start();
+  auto called = std::async(std::launch::async, [&] {
+    inference::ModelInferResponse response;
+    return call(*stub, &Stub::ModelInfer, raw_request(), response);
+  });
+  const AnswerSink answer = asked.get_future().get();
+  auto stopped = std::async(std::launch::async, [this] { server->stop(0.1); });
+  EXPECT_EQ(stopped.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  answer(InferenceResponse{.version = "1", .outputs = {}});  // too late: nobody waits for it
+  EXPECT_FALSE(called.get().ok());
+}
+
 TEST(ServerStart, NeedsAnAddress) {
   FakeModels models;
   EXPECT_EQ(Server::start(models, {.http = "", .grpc = ""}).code(), Code::invalid_argument);
