@@ -50,6 +50,7 @@ Status run_infer_on_server(InferState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(check_for_server(state.overrides));
   MG_TRY(const ServerInferenceReport report,
          infer_on_server(state.settings, state.server, state.model_name, context.output, context.stop));
+  context.failed = report.lost > 0;
   return print_result(job::json_of(report), report.text(), context.output);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <memory>
@@ -13,9 +14,11 @@
 #include "tests/cli/colour_classifier.h"
 #include "tests/cli/process.h"
 #include "tests/serve/http/raw_client.h"
+#include "tests/serve/protocol/fake_models.h"
 
 #include "mangrove/base/file.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/serve/server.h"
 
 namespace mangrove {
 namespace {
@@ -179,6 +182,35 @@ TEST_F(ServiceCommand, InferAsksAServerForTheSamplesOfADataSet) {
                                      kServiceCommandLong);
   ASSERT_EQ(local.status, 0) << local.err;
   EXPECT_EQ(report["accuracy"], json::parse(local.out)["accuracy"]) << "the same network, the same samples";
+}
+
+TEST_F(ServiceCommand, InferEndsWithAnErrorWhereAnImageIsLost) {
+  serve::FakeModels models;
+  std::atomic<int> asked = 0;
+  const serve::ModelMetadata digits{.name = "digits",
+                                    .version = "1",
+                                    .platform = "onnx_mangrove",
+                                    .inputs = {{"input", DType::f32, {-1, 1, 28, 28}}},
+                                    .outputs = {{"logits", DType::f32, {-1, 10}}},
+                                    .labels = {},
+                                    .max_batch = 16,
+                                    .properties = {}};
+  models.add(digits, [&](const serve::InferenceRequest& request, const serve::AnswerSink& answer) {
+    if (++asked % 2 == 0) return answer(make_error(Code::internal, "out of order"));
+    Tensor logits(DType::f32, Shape{request.inputs[0].tensor.shape()[0], 10});
+    std::ranges::fill(logits.as<float>(), 0.0F);
+    answer(serve::InferenceResponse{.version = "1", .outputs = {{"logits", std::move(logits)}}});
+  });
+  const auto half = serve::Server::start(models, {.http = "127.0.0.1:0", .grpc = ""});
+  ASSERT_TRUE(half.ok()) << half.error().message;
+  const Finished run = run_program({program(), "infer", "--url", "http://" + (*half)->http_address(), "--data",
+                                    "glyphs", "--limit", "40", "--micro-batch", "10", "--window", "1", "--json"},
+                                   kServiceCommandLong);
+  EXPECT_EQ(run.status, 1) << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_EQ(report["images"], 40);
+  EXPECT_EQ(report["lost"], 20);
+  EXPECT_NE(report["error"].get<std::string>().find("out of order"), std::string::npos) << report["error"];
 }
 
 TEST_F(ServiceCommand, InferSaysWhatMakesNoSenseWithAServer) {
