@@ -102,6 +102,7 @@ class ModelRepository {
     bool is_wanted = true;
     bool is_changing = false;                  // one load(), unload() or update() at a time
     std::optional<UpdateStatus> update = {};   // the last one
+    std::int64_t last_update = 0;              // its version
     std::shared_ptr<VersionTrial> trial = {};  // of an update that compares its version with the one before
     double share = 0;                          // of its new version
     std::jthread updater = {};                 // of the last update

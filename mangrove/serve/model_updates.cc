@@ -113,10 +113,12 @@ Result<std::int64_t> ModelRepository::reserve_version(const std::string& name, c
   const Version* const ready = ready_version(entry, "");
   if (ready == nullptr)
     return make_error(Code::failed_precondition, "no version of it is loaded that an update could replace");
-  const std::int64_t number = std::max(entry.last_number, newest_on_disk) + 1;
+  // the number of an update that was refused is not used again: who follows one must not take another for it
+  const std::int64_t number = std::max({entry.last_number, entry.last_update, newest_on_disk}) + 1;
   MG_RETURN_IF_ERROR(
       check_interface(ready->model->metadata(), metadata_of(graph, name, std::to_string(number), {}, 1)));
   const double share = options.trial ? options.trial->share : 0;
+  entry.last_update = number;
   entry.update = UpdateStatus{.state = UpdateStatus::kLoading,
                               .version = std::to_string(number),
                               .before = std::to_string(ready->number),

@@ -22,6 +22,7 @@ void ScriptedServer::serve() {
     if (ends_ || !client.open()) return;
     std::array<char, 4096> request;
     if (::recv(client.fd(), request.data(), request.size(), 0) <= 0) continue;
+    ++asked_;
     net::write_all(client, texts_[std::min(i, texts_.size() - 1)]);
     if (!hangs_up_) {
       held_.push_back(std::move(client));

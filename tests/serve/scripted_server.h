@@ -16,6 +16,8 @@ class ScriptedServer {
   explicit ScriptedServer(std::vector<std::string> texts, bool hangs_up = true);
   ~ScriptedServer();
   int port() const { return net::port_of(listener_); }
+  /// How many requests have come.
+  int asked() const { return asked_; }
 
  private:
   void serve();
@@ -23,6 +25,7 @@ class ScriptedServer {
   const bool hangs_up_;
   net::Socket listener_;
   std::atomic<bool> ends_ = false;
+  std::atomic<int> asked_ = 0;
   std::vector<net::Socket> held_;
   std::jthread thread_;
 };

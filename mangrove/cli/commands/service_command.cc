@@ -141,40 +141,61 @@ Status show_service(ServiceState& state, CommandContext& context) {
   return print_services({std::move(service)}, context.output);
 }
 
-/// Tells how the update goes until it is decided.
-Result<serve::ServiceStatus> follow_update(serve::OpenInferenceClient& client, const ServiceState& state,
-                                           const CommandContext& context) {
-  std::string said;
-  for (;;) {
-    MG_TRY(serve::ServiceStatus service, status_of(client, state.name));
-    if (!service.update) return make_error(Code::internal, "the server knows of no update of '" + state.name + "'");
-    if (service.update->is_over()) return service;
-    const std::string line = update_text(*service.update);
-    if (!context.output.quiet && line != said) std::fprintf(stderr, "%s\n", line.c_str());
-    said = line;
-    if (wait_for_stop(context.stop, kAskEvery))
-      return make_error(Code::cancelled, "stopped; the update goes on: see mangrove service show " + state.name);
-  }
+/// Where it is told what became of an update that nobody follows any more.
+std::string told_by_show(const std::string& name) {
+  return "see mangrove service show " + printable(name);
 }
 
-Status update_service(ServiceState& state, CommandContext& context) {
+/// Sends the network. Returns the number of the version that it becomes.
+Result<std::string> begin_update(serve::OpenInferenceClient& client, const ServiceState& state) {
   MG_TRY(const std::string network, read_file(state.model));
   std::string target = repository_path(state.name) + "/update";
   if (!state.canary.empty()) {
     MG_TRY(const double share, parse_share(state.canary).context("--canary"));
     target += fmt::format("?share={}&requests={}", share, state.canary_requests);
   }
+  MG_TRY(const serve::HttpReply reply, client.call({.method = "POST",
+                                                    .target = target,
+                                                    .content_type = "application/octet-stream",
+                                                    .body = network,
+                                                    .is_idempotent = false}));
+  MG_TRY(const auto begun, job::parse_json<serve::UpdateBegun>(reply.body).context("the server's answer"));
+  return begun.version;
+}
+
+/// Tells how the update to this version goes until it is decided. errors: aborted (another one has followed since).
+Result<serve::ServiceStatus> follow_update(serve::OpenInferenceClient& client, const std::string& version,
+                                           const ServiceState& state, const CommandContext& context) {
+  std::string said;
+  for (;;) {
+    MG_TRY(serve::ServiceStatus service, status_of(client, state.name));
+    if (!service.update) return make_error(Code::internal, "the server knows of no update of '" + state.name + "'");
+    if (service.update->version != version)
+      return make_error(Code::aborted,
+                        fmt::format("the update to version {} is over, and somebody else has begun one "
+                                    "to version {} since: {}",
+                                    printable(version), printable(service.update->version), told_by_show(state.name)));
+    if (service.update->is_over()) return service;
+    const std::string line = update_text(*service.update);
+    if (!context.output.quiet && line != said) std::fprintf(stderr, "%s\n", line.c_str());
+    said = line;
+    if (wait_for_stop(context.stop, kAskEvery))
+      return make_error(Code::cancelled, "stopped; the update goes on: " + told_by_show(state.name));
+  }
+}
+
+Status update_service(ServiceState& state, CommandContext& context) {
   MG_TRY(const auto client, open_server(state, context.stop));
-  MG_RETURN_IF_ERROR(
-      client->call({.method = "POST", .target = target, .content_type = "application/octet-stream", .body = network}));
-  MG_TRY(serve::ServiceStatus service, follow_update(*client, state, context));
+  MG_TRY(const std::string version, begin_update(*client, state));
+  MG_TRY(serve::ServiceStatus service, follow_update(*client, version, state, context));
   context.failed = !service.update->has_switched();
   return print_services({std::move(service)}, context.output);
 }
 
 Status stop_service(ServiceState& state, CommandContext& context) {
   MG_TRY(const auto client, open_server(state, context.stop));
-  MG_RETURN_IF_ERROR(client->call({.method = "POST", .target = repository_path(state.name) + "/unload", .body = "{}"}));
+  MG_RETURN_IF_ERROR(client->call(
+      {.method = "POST", .target = repository_path(state.name) + "/unload", .body = "{}", .is_idempotent = false}));
   return print_result(nlohmann::json{{"name", state.name}, {"state", "stopped"}},
                       printable(state.name) + ": stopped, and all of its requests are answered\n", context.output);
 }
@@ -226,7 +247,8 @@ void add_service_command(CLI::App& app, CommandContext& context) {
       "  mangrove service update digits --model better.onnx --token-file admin.token\n"
       "  mangrove service update digits --model better.onnx --canary 10% \\\n"
       "                   --url https://192.168.1.10:8000 --identity admin.pem\n"
-      "It follows the update to its end. Exit status 1: the old network stays.");
+      "It follows the update to its end. Exit status 1: the old network stays,\n"
+      "or an error says why the end is not known.");
   add_service_action(*command, context, state, "stop", "end a model, after the requests that it has", &stop_service)
       ->footer("Examples:\n  mangrove service stop digits --token-file admin.token");
   command->footer(

@@ -200,8 +200,10 @@ Result<HttpReply> HttpClient::exchange(const HttpCall& call, Bytes most_body, De
 
 Result<HttpReply> HttpClient::call(const HttpCall& call, Bytes most_body, Deadline deadline) {
   const std::string where = url_.to_string();
+  has_reached_ = false;
   try {
     MG_RETURN_IF_ERROR(connect(deadline).context(where));
+    has_reached_ = true;
     return exchange(call, most_body, deadline).context(where);
   } catch (const std::exception& error) {  // of httplib, or no memory
     connection_.reset();

@@ -20,6 +20,7 @@ struct HttpCall {
   std::string content_type = "application/json";
   std::string body = {};
   std::optional<std::size_t> json_length = {};  // for the header Inference-Header-Content-Length
+  bool is_idempotent = true;                    // twice is as good as once; else it changes something
 };
 
 /// What a server has answered, whatever its status.
@@ -45,6 +46,8 @@ class HttpClient {
   /// server's certificate); resource_exhausted (the body is longer than most_body); data_loss (what comes is no HTTP).
   /// All name the server.
   Result<HttpReply> call(const HttpCall& call, Bytes most_body, Deadline deadline);
+  /// Whether the last call found a connection: then the server may have carried it out, even where no answer came.
+  bool has_reached() const { return has_reached_; }
 
  private:
   Status connect(Deadline deadline);
@@ -54,6 +57,7 @@ class HttpClient {
   const std::shared_ptr<const TlsClient> tls_;
   const std::string token_;
   std::unique_ptr<Connection> connection_;
+  bool has_reached_ = false;
 };
 
 }  // namespace mangrove::serve

@@ -49,6 +49,12 @@ Seconds pause_before(const Result<HttpReply>& reply, std::int64_t tries) {
   return std::min(kFirstPause * static_cast<double>(1LL << std::min<std::int64_t>(tries, 16)), kLongestPause);
 }
 
+/// A call that changes something went out, and nobody knows what became of it.
+Error lost_change(const Error& failed) {
+  return make_error(Code::aborted,
+                    failed.message + "; it is not asked again, because it may have done what it was asked for");
+}
+
 Error refused(const ServerUrl& url, const HttpReply& reply) {
   return make_error(code_of_status(reply.status), url.to_string() + ": the server answers with status " +
                                                       std::to_string(reply.status) + ": " + read_error(reply.body));
@@ -104,6 +110,7 @@ Result<HttpReply> OpenInferenceClient::call(const HttpCall& call, Deadline deadl
     Result<HttpReply> reply = http_.call(call, access_.most_answer, end);
     if (reply.ok() && reply->status >= 200 && reply->status < 300) return reply;
     const Error failed = reply.ok() ? refused(access_.url, *reply) : reply.error();
+    if (!reply.ok() && !call.is_idempotent && http_.has_reached()) return lost_change(failed);
     if (stop_.stop_requested()) return make_error(Code::cancelled, "stopped");
     const Seconds pause = pause_before(reply, tries);
     if (!is_worth_repeating(reply) || clock_.now() + pause >= end) return failed;

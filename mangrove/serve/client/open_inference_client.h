@@ -29,6 +29,7 @@ struct ServerAccess {
 /// bytes where the server offers the extension binary_tensor_data, else as JSON. Where the server has no room or no
 /// model now (429, 503), and where the connection breaks, a call is repeated until its deadline: after the time that
 /// the server's Retry-After says, or else after 0.1 s, 0.2 s and so on up to 2 s. So a question may be computed twice.
+/// A call that is not idempotent is not repeated once a connection has broken on which it went out.
 /// What the server answers is compared with what it has said of the model.
 /// source: kserve/open-inference-protocol, specification/protocol/inference_rest.md; triton-inference-server/server,
 /// docs/protocol/extension_binary_data.md.
@@ -52,7 +53,8 @@ class OpenInferenceClient {
   /// ServerDescription::offers(). The request's deadline counts where it is before that of the call.
   Result<InferenceResponse> infer(const ModelMetadata& model, const InferenceRequest& request, std::int64_t samples,
                                   bool as_bytes);
-  /// A call of another kind, repeated in the same way, whose answer is a body. errors: as above.
+  /// A call of another kind, repeated in the same way, whose answer is a body. errors: as above; aborted (a call that
+  /// is not idempotent has no answer: the server may have carried it out, or not).
   Result<HttpReply> call(const HttpCall& call, Deadline deadline = Deadline::never());
 
   /// How often calls were repeated.

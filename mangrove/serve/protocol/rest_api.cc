@@ -224,7 +224,8 @@ Result<HttpResponse> RestApi::update_model(const Call& call) {
   MG_TRY(const UpdateOptions options, update_options(call.request.head.target));
   if (call.request.body.empty()) return make_error(Code::invalid_argument, "the body is the new network; it is empty");
   MG_TRY(const std::int64_t version, models_.update(call.model(), call.request.body, options));
-  return json_response({{"name", call.model()}, {"version", std::to_string(version)}});
+  return json_response(
+      nlohmann::ordered_json(job::json_of(UpdateBegun{.name = call.model(), .version = std::to_string(version)})));
 }
 
 Result<HttpResponse> RestApi::describe_service(const Call& call) const {

@@ -46,6 +46,17 @@ struct UpdateStatus {
   }
 };
 
+/// The answer to whoever begins an update.
+struct UpdateBegun {
+  std::string name;     // of the model
+  std::string version;  // the new one; no other update of the model has it while the server runs
+
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("version", self.version);
+  }
+};
+
 /// A version of a model that is loaded, or was to be.
 struct VersionStatus {
   std::string version, state, reason;  // as the index of the repository has them

@@ -15,10 +15,13 @@
 #include "tests/cli/process.h"
 #include "tests/serve/http/raw_client.h"
 #include "tests/serve/protocol/fake_models.h"
+#include "tests/serve/scripted_server.h"
 
 #include "mangrove/base/file.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/serve/server.h"
+#include "mangrove/serve/update/model_update.h"
 
 namespace mangrove {
 namespace {
@@ -145,6 +148,34 @@ TEST_F(ServiceCommand, TakesNoBrokenFileAndNoTokenOfAUser) {
   const Finished unknown = service({"update", "colors", "--model", folder / "two.onnx"});
   EXPECT_NE(unknown.err.find("colours"), std::string::npos) << unknown.err;
   EXPECT_EQ(told(ask()), "1: 3");
+}
+
+/// What a server sends that answers with this.
+std::string http_answer(const json& body) {
+  const std::string text = body.dump();
+  return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text;
+}
+
+TEST_F(ServiceCommand, FollowsItsOwnUpdateAndNotThatOfSomebodyElse) {
+  const serve::UpdateStatus of_another{
+      .state = serve::UpdateStatus::kSwitched, .version = "3", .before = "1", .reason = "no trial was asked for"};
+  const serve::ServiceStatus status{.name = "colours", .versions = {}, .update = of_another};
+  serve::ScriptedServer other({http_answer(job::json_of(serve::UpdateBegun{.name = "colours", .version = "2"})),
+                               http_answer(job::json_of(status))});
+  port = other.port();
+  const Finished updated = service({"update", "colours", "--model", folder / "two.onnx"});
+  EXPECT_EQ(updated.status, 1) << updated.out;
+  EXPECT_NE(updated.err.find("the update to version 2 is over"), std::string::npos) << updated.err;
+  EXPECT_EQ(other.asked(), 2);
+}
+
+TEST_F(ServiceCommand, BeginsAnUpdateOnceOnly) {
+  serve::ScriptedServer breaking({"HTTP/1.1 200 OK\r\nContent-Le"});
+  port = breaking.port();
+  const Finished updated = service({"update", "colours", "--model", folder / "two.onnx"});
+  EXPECT_EQ(updated.status, 1) << updated.out;
+  EXPECT_NE(updated.err.find("may have done"), std::string::npos) << updated.err;
+  EXPECT_EQ(breaking.asked(), 1);
 }
 
 TEST_F(ServiceCommand, ASignalInTheMiddleOfATrialEndsTheServerInOrder) {

@@ -222,6 +222,28 @@ TEST(OpenInferenceClientCall, AsksAgainWhereAConnectionBreaks) {
   EXPECT_EQ(client.repeated(), 1);
 }
 
+const HttpCall kChange{.method = "POST", .target = "/change", .body = "{}", .is_idempotent = false};
+
+TEST(OpenInferenceClientCall, DoesNotRepeatAChangeWhoseConnectionBreaks) {
+  ScriptedServer server({"HTTP/1.1 200 OK\r\nContent-Le", json_reply("{}")});
+  OpenInferenceClient client(access_to(server.port()), {});
+  const auto answer = client.call(kChange);
+  EXPECT_EQ(answer.code(), Code::aborted);
+  EXPECT_NE(answer.error().message.find("may have done"), std::string::npos) << answer.error().message;
+  EXPECT_EQ(client.repeated(), 0);
+  EXPECT_EQ(server.asked(), 1);
+}
+
+TEST(OpenInferenceClientCall, RepeatsAChangeThatTheServerHasNotBegun) {
+  ScriptedServer server(
+      {"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n", json_reply("{}")});
+  OpenInferenceClient client(access_to(server.port()), {});
+  const auto answer = client.call(kChange);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(client.repeated(), 1);
+  EXPECT_EQ(server.asked(), 2);
+}
+
 TEST(OpenInferenceClientCall, ASilentServerIsNotWaitedForLongerThanTheDeadline) {
   ScriptedServer server({""}, /*hangs_up=*/false);
   OpenInferenceClient client(access_to(server.port(), 0.2), {});

@@ -199,6 +199,15 @@ TEST_F(ModelUpdate, ARefusedUpdateOfAModelThatWasUnloadedLeavesTheServerReady) {
   ASSERT_TRUE(repository->load("m").ok()) << "it may be loaded all the same";
 }
 
+TEST_F(ModelUpdate, EachUpdateHasAVersionOfItsOwn) {
+  const TrialRule without_requests{.share = 0.5, .requests = 100, .at_most = 0.05};
+  EXPECT_EQ(update(times_graph(3), without_requests).value(), 2);
+  EXPECT_EQ(decided().state, UpdateStatus::kWentBack);
+  EXPECT_EQ(update(times_graph(3), std::nullopt).value(), 3);
+  EXPECT_EQ(decided().state, UpdateStatus::kSwitched);
+  EXPECT_EQ(repository->find("m").value()->metadata().version, "3");
+}
+
 TEST_F(ModelUpdate, NothingElseChangesTheModelMeanwhile) {
   ASSERT_TRUE(update(times_graph(3), TrialRule{.share = 0.5, .requests = 100}).ok());
   EXPECT_EQ(repository->load("m").code(), Code::unavailable);
