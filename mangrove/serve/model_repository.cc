@@ -142,9 +142,11 @@ Status ModelRepository::load_newest(const std::string& name, const ModelSource& 
   if (!number) return {};
   MG_TRY(auto model, make_model(name, *number, found.options).context(where));
   if (has_ready_version(name)) {
-    const Status ready = wait_until_ready(*model).context(where);
-    if (!ready.ok()) model->close();
-    MG_RETURN_IF_ERROR(ready);
+    Status ready = wait_until_ready(*model).context(where);
+    if (!ready.ok()) {
+      model->close();
+      return ready;
+    }
   }
   retire(replace(name, std::move(model), found.state));
   return {};

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -31,7 +31,8 @@ class MemoryFile {
       const ssize_t done = ::write(file.descriptor_.number(), content.data() + at, content.size() - at);
       if (done < 0 && errno == EINTR) continue;
       if (done <= 0)
-        return make_error(Code::resource_exhausted, std::string("no memory for the network: ") + std::strerror(errno));
+        return make_error(Code::resource_exhausted,
+                          "no memory for the network: " + std::generic_category().message(errno));
       at += static_cast<std::size_t>(done);
     }
     return file;
@@ -147,7 +148,7 @@ void ModelRepository::run_update(const Candidate& candidate) {
 TrialVerdict ModelRepository::try_candidate(const Candidate& candidate, const std::shared_ptr<LoadedModel>& model) {
   if (!candidate.update.trial) return TrialVerdict{.takes_over = true, .reason = "no trial was asked for"};
   const std::shared_ptr<VersionTrial> trial = begin_trial(candidate, model);
-  const TrialVerdict verdict = trial->wait(ending_.get_token());
+  TrialVerdict verdict = trial->wait(ending_.get_token());
   end_trial(candidate.name, *trial);
   // who has found one of the versions still asks it: neither may be closed before
   if (!trial->wait_for_none(kLongestTrialLease))

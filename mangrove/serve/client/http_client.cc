@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,7 @@ Status wait_until_connected(int socket, Deadline deadline) {
     socklen_t size = sizeof(error);
     ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
     if (error == 0) return {};
-    return make_error(Code::unavailable, std::string("no connection: ") + std::strerror(error));
+    return make_error(Code::unavailable, "no connection: " + std::generic_category().message(error));
   }
 }
 
@@ -48,9 +49,10 @@ Result<Descriptor> dial_one(const addrinfo& address, Deadline deadline) {
   Descriptor socket(
       ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
   if (socket.number() < 0)
-    return make_error(Code::resource_exhausted, std::string("no socket: ") + std::strerror(errno));
+    return make_error(Code::resource_exhausted, "no socket: " + std::generic_category().message(errno));
   if (::connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0) return socket;
-  if (errno != EINPROGRESS) return make_error(Code::unavailable, std::string("no connection: ") + std::strerror(errno));
+  if (errno != EINPROGRESS)
+    return make_error(Code::unavailable, "no connection: " + std::generic_category().message(errno));
   MG_RETURN_IF_ERROR(wait_until_connected(socket.number(), deadline));
   return socket;
 }
