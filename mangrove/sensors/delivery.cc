@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mangrove/base/log.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostInFlightOfSink = 100;
 constexpr Seconds kTellEvery = 10;
+constexpr Seconds kAgainAfter = 0.5;  // a letter that was returned
 constexpr std::size_t kMostNotRemoved = 10'000;
 
 }  // namespace
@@ -81,13 +84,41 @@ void Delivery::forget(const std::vector<std::uint64_t>& tokens, Instant now) {
   if (on_disk.size() <= kMostNotRemoved) not_removed_ = std::move(on_disk);
 }
 
+void Delivery::send_again(const std::vector<std::uint64_t>& tokens, Instant now) {
+  for (const std::uint64_t token : tokens) {
+    const auto found = sink_of_token_.find(token);
+    if (found == sink_of_token_.end()) continue;
+    Sink& sink = *found->second;
+    const Outbox* const outbox = token % 2 == 1 ? memory_.get() : static_cast<const Outbox*>(disk_.get());
+    sink.places[outbox].returned.insert(static_cast<std::int64_t>(token / 2));
+    sink.again = now + kAgainAfter;
+    --sink.in_flight;
+    for (auto& [any, place] : sink.places) place.has_more = true;
+    sink_of_token_.erase(found);
+  }
+}
+
+Result<std::vector<Letter>> Delivery::next_letters(Outbox& outbox, const std::string& name, Place& place,
+                                                   std::int64_t room) {
+  std::vector<Letter> letters;
+  for (auto it = place.returned.begin(); it != place.returned.end() && std::ssize(letters) < room;) {
+    MG_TRY(std::vector<Letter> found, outbox.after(name, *it - 1, 1));
+    const bool is_there = !found.empty() && found.front().number == *it;
+    if (is_there) letters.push_back(std::move(found.front()));
+    it = is_there ? std::next(it) : place.returned.erase(it);  // it had to make room for others
+  }
+  if (!letters.empty()) return letters;
+  MG_TRY(letters, outbox.after(name, place.last, room));
+  place.has_more = std::ssize(letters) == room;
+  return letters;
+}
+
 void Delivery::send_from(Outbox& outbox, const std::string& name, Sink& sink, Instant now) {
   Place& place = sink.places[&outbox];
   const std::int64_t room = kMostInFlightOfSink - sink.in_flight;
   if (!place.has_more || room <= 0) return;
-  const auto letters = outbox.after(name, place.last, room);
+  const auto letters = next_letters(outbox, name, place, room);
   if (!letters.ok()) return disk_failed(letters.error(), now);
-  place.has_more = static_cast<std::int64_t>(letters->size()) == room;
   for (const Letter& letter : *letters) {
     const std::uint64_t token = token_of(outbox, letter.number);
     sink_of_token_[token] = &sink;  // first, since the sink may confirm at once
@@ -99,7 +130,8 @@ void Delivery::send_from(Outbox& outbox, const std::string& name, Sink& sink, In
       place.has_more = true;
       return;
     }
-    place.last = letter.number;
+    place.returned.erase(letter.number);
+    place.last = std::max(place.last, letter.number);
     if (sent.ok()) continue;
     ++refused_;
     log_warn("answer cannot be sent", {{"sink", name}, {"why", sent.error().message}});
@@ -107,11 +139,15 @@ void Delivery::send_from(Outbox& outbox, const std::string& name, Sink& sink, In
   }
 }
 
-void Delivery::pump(const std::vector<std::uint64_t>& confirmed, Instant now) {
+void Delivery::pump(const std::vector<Receipt>& receipts, Instant now) {
+  std::vector<std::uint64_t> confirmed, returned;
+  for (const Receipt& receipt : receipts)
+    (receipt.fate == Fate::confirmed ? confirmed : returned).push_back(receipt.token);
   sent_ += confirmed.size();
   if (!confirmed.empty() || !not_removed_.empty()) forget(confirmed, now);
+  send_again(returned, now);
   for (auto& [name, sink] : sinks_) {
-    if (!sink.link->is_connected()) continue;
+    if (!sink.link->is_connected() || now < sink.again) continue;
     for (Outbox* const outbox : outboxes()) send_from(*outbox, name, sink, now);
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ class Delivery {
   void add_sink(const std::string& name, Link* link) { sinks_[name].link = link; }
   /// seen: ids of messages that are done with these letters.
   void put(const std::vector<Letter>& letters, const std::vector<std::string>& seen, Instant now);
-  /// Sends what may be sent now. confirmed: tokens that links have told since the last call.
-  void pump(const std::vector<std::uint64_t>& confirmed, Instant now);
+  /// Sends what may be sent now. receipts: what links have told since the last call.
+  void pump(const std::vector<Receipt>& receipts, Instant now);
   bool has_seen(const std::string& id, Instant now);
   /// "17-3f9a12c4": no other message of this board or another one has it.
   std::string next_id(Instant now);
@@ -37,19 +38,24 @@ class Delivery {
   std::int64_t in_flight() const;
 
  private:
-  struct Place {            // of a sink in an outbox
-    std::int64_t last = 0;  // the number of the letter that was sent last
-    bool has_more = true;   // perhaps
+  struct Place {                      // of a sink in an outbox
+    std::int64_t last = 0;            // the number of the letter that was sent last
+    bool has_more = true;             // perhaps
+    std::set<std::int64_t> returned;  // numbers of letters that are sent again
   };
   struct Sink {
     Link* link = nullptr;
     std::int64_t in_flight = 0;
+    Instant again{-1e9};  // not before this moment is anything sent, since a letter was returned
     std::map<const Outbox*, Place> places;
   };
   std::vector<Outbox*> outboxes() const;
   std::uint64_t token_of(const Outbox& outbox, std::int64_t number) const;
   void forget(const std::vector<std::uint64_t>& tokens, Instant now);
+  void send_again(const std::vector<std::uint64_t>& tokens, Instant now);
   void send_from(Outbox& outbox, const std::string& name, Sink& sink, Instant now);
+  /// The letters that are sent next: those that were returned, or else those behind the last one.
+  Result<std::vector<Letter>> next_letters(Outbox& outbox, const std::string& name, Place& place, std::int64_t room);
   void disk_failed(const Error& error, Instant now);
 
   std::unique_ptr<DiskOutbox> disk_;  // null: there is no offline buffer

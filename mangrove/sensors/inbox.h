@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/mutex.h"
+#include "mangrove/sensors/link.h"
 #include "mangrove/sensors/question.h"
 #include "mangrove/serve/model.h"
 
@@ -24,11 +25,11 @@ class Inbox {
  public:
   struct Content {
     std::vector<Answered> answered;
-    std::vector<std::uint64_t> confirmed;  // tokens of letters
+    std::vector<Receipt> receipts;  // of letters
     bool is_stopping = false;
     Deadline until = Deadline::never();  // once it is being stopped
 
-    bool has_events() const { return !answered.empty() || !confirmed.empty(); }
+    bool has_events() const { return !answered.empty() || !receipts.empty(); }
   };
 
   void add(Answered answered) {
@@ -36,9 +37,9 @@ class Inbox {
     content_.answered.push_back(std::move(answered));
     wake_locked();
   }
-  void confirm(std::uint64_t token) {
+  void add(const Receipt& receipt) {
     const MutexLock lock(mutex_);
-    content_.confirmed.push_back(token);
+    content_.receipts.push_back(receipt);
     wake_locked();
   }
   void wake() {
@@ -62,7 +63,7 @@ class Inbox {
     if (!is_awake_ && at_most > 0) changed_.wait_for(mutex_, at_most);
     is_awake_ = false;
     Content taken = std::move(content_);
-    content_ = {.answered = {}, .confirmed = {}, .is_stopping = taken.is_stopping, .until = taken.until};
+    content_ = {.answered = {}, .receipts = {}, .is_stopping = taken.is_stopping, .until = taken.until};
     return taken;
   }
 

@@ -14,12 +14,22 @@
 
 namespace mangrove::sensors {
 
+/// What has become of something that Link::send() took.
+enum class Fate {
+  confirmed,  // the other side has it
+  returned,   // it has not gone out: it is to be sent again
+};
+struct Receipt {
+  std::uint64_t token = 0;  // what send() got with it
+  Fate fate = Fate::confirmed;
+};
+
 /// What a link tells the service. Called on threads of the link; must not block.
 struct LinkEvents {
   std::function<void(Message)> came;
-  std::function<void(std::uint64_t token)> confirmed;  // what send() got with it
-  std::function<void()> changed;                       // is_connected() says something else now
-  std::function<Seconds()> wall_clock;                 // since 1970
+  std::function<void(Receipt)> receipt;  // once for each token that send() took
+  std::function<void()> changed;         // is_connected() says something else now
+  std::function<Seconds()> wall_clock;   // since 1970
 };
 
 /// A connection to where messages come from and perhaps answers go to.
@@ -31,7 +41,7 @@ class Link {
   virtual bool is_connected() const = 0;
   /// Times that it was lost and came back.
   virtual std::uint64_t reconnects() const = 0;
-  /// Sends without waiting; LinkEvents::confirmed tells when the other side has it, also after a reconnection.
+  /// Sends without waiting; LinkEvents::receipt tells what has become of it, perhaps after a reconnection.
   /// errors: unavailable (there is no connection), invalid_argument (never: repeat it not), unimplemented (no sink).
   virtual Status send(std::uint64_t token, const std::string& topic, std::string_view payload) = 0;
 };

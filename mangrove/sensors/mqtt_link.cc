@@ -76,6 +76,7 @@ class MqttLink final : public Link {
   void work(const std::stop_token& stop);
   int connect();
   void set_connected(bool is_connected);
+  void lose_connection();
 
   void connected(int reason);
   void came(const mosquitto_message& message);
@@ -195,7 +196,7 @@ void MqttLink::work(const std::stop_token& stop) {
       backoff.succeeded();
       was_told = false;
     }
-    set_connected(false);
+    lose_connection();
     if (stop.stop_requested()) break;
     if (!was_told)
       log_warn("no connection to broker",
@@ -208,6 +209,17 @@ void MqttLink::work(const std::stop_token& stop) {
 
 void MqttLink::set_connected(bool is_connected) {
   if (is_connected_.exchange(is_connected) != is_connected) events_.changed();
+}
+
+/// What goes out with QoS 0 is thrown away by the library when it connects again, and is not told of.
+void MqttLink::lose_connection() {
+  std::map<int, std::uint64_t> lost;
+  {
+    const MutexLock lock(mutex_);  // after it, nothing is given to the library until there is a connection again
+    set_connected(false);
+    if (options_.link.answers_qos == 0) lost.swap(tokens_);
+  }
+  for (const auto& [number, token] : lost) events_.receipt({.token = token, .fate = Fate::returned});
 }
 
 void MqttLink::connected(int reason) {
@@ -246,12 +258,12 @@ void MqttLink::published(int number) {
     token = found->second;
     tokens_.erase(found);
   }
-  events_.confirmed(token);
+  events_.receipt({.token = token, .fate = Fate::confirmed});
 }
 
 Status MqttLink::send(std::uint64_t token, const std::string& topic, std::string_view payload) {
-  if (!is_connected_) return make_error(Code::unavailable, "there is no connection to " + options_.link.url);
   const MutexLock lock(mutex_);  // so that the answer finds the token
+  if (!is_connected_) return make_error(Code::unavailable, "there is no connection to " + options_.link.url);
   int number = 0;
   const int code = mosquitto_publish(handle_.get(), &number, topic.c_str(), static_cast<int>(payload.size()),
                                      payload.data(), static_cast<int>(options_.link.answers_qos), false);

@@ -129,7 +129,7 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
     const SourceOptions& source = parts->sources[i]->options;
     MG_TRY(const LinkKind* const kind, find_link_kind(source.kind));
     LinkEvents events{.came = receiver(*parts->worker, parts->sources[i]->queue, parts->inbox, i, source.max_message),
-                      .confirmed = [inbox = parts->inbox](std::uint64_t token) { inbox->confirm(token); },
+                      .receipt = [inbox = parts->inbox](const Receipt& receipt) { inbox->add(receipt); },
                       .changed = [inbox = parts->inbox] { inbox->wake(); },
                       .wall_clock = wall_clock};
     MG_TRY(auto link, kind->start(source, fmt::format("mangrove-{}-{}", origin, source.name), std::move(events))

@@ -59,7 +59,7 @@ void Worker::run() {
     if (clock_.now() >= ask_again_) ask_waiting();
     is_busy = take_messages() || is_busy;
     delivery_.put(std::exchange(letters_, {}), std::exchange(seen_, {}), clock_.now());
-    delivery_.pump(content.confirmed, clock_.now());
+    delivery_.pump(content.receipts, clock_.now());
     {
       const MutexLock lock(mutex_);
       counts_.sent = delivery_.sent();

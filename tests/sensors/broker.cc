@@ -100,6 +100,10 @@ void Broker::kill() {
   process_.reset();
 }
 
+void Broker::freeze() {
+  ::kill(process_->pid(), SIGSTOP);
+}
+
 void Broker::publish(const std::string& topic, const std::vector<std::string>& payloads, int qos) const {
   std::string lines;
   for (const std::string& payload : payloads) lines += payload + "\n";

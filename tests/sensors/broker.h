@@ -27,7 +27,8 @@ class Broker {
   /// more: lines of its configuration.
   explicit Broker(const std::string& more = {});
   void start();
-  void kill();  // SIGKILL
+  void kill();    // SIGKILL
+  void freeze();  // SIGSTOP
   int port() const { return port_; }
   std::string url() const { return "mqtt://127.0.0.1:" + std::to_string(port_); }
   /// Publishes one message for each payload, in one connection, and waits until the broker has them.

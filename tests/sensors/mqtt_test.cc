@@ -98,6 +98,27 @@ TEST(Mqtt, ComesBackToABrokerThatWasKilled) {
   expect_each_once(hear(answers, 50), 50);
 }
 
+/// The letters are so long that most of them do not fit the buffers of the machine while the broker is frozen.
+TEST(Mqtt, WhatIsSentWithQoS0AndDidNotGoOutBeforeTheConnectionEndedIsSentAgain) {
+  const Broker field;
+  Broker hub;
+  const RunningService service("unsent: 100MB\nleaves:\n  kind: mqtt\n  url: " + field.url() +
+                               "\n  topic: sample\n  queue_bytes: 100MB\n  threshold: 0.9\n  undecided: up\n  to: hub\n"
+                               "hub:\n  kind: mqtt\n  url: " +
+                               hub.url() + "\n  answers_qos: 0\n");
+  wait_for_subscription(service, field, "sample");
+  field.publish("sample", {"[1,1,1]"});
+  ASSERT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sent == 1; }));
+  hub.freeze();
+  field.publish("sample", std::vector<std::string>(120, "[1,1,1" + std::string(400'000, ' ') + "]"));
+  ASSERT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sources[0].undecided == 121; }));
+  EXPECT_GT(service.counts().waiting, 0U);
+  hub.kill();
+  hub.start();
+  EXPECT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sent == 121 && counts.waiting == 0; }));
+  EXPECT_EQ(service.counts().sources[1].reconnects, 1U);
+}
+
 TEST(Mqtt, ASessionThatIsKeptGetsWhatCameWhileNobodyWasThere) {
   for (const char* version : {"3.1.1", "5"}) {
     const Broker broker;
