@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/sensors/source_options.h"
 #include "mangrove/sensors/topic.h"
 #include "mangrove/serve/protocol/image_classifier.h"
@@ -16,9 +17,11 @@ namespace mangrove::sensors {
 struct Question {
   std::size_t source = 0;
   TopicFacts facts;
-  std::string raw;            // as it goes to the topic of undecided samples
+  std::string raw;            // the message; empty: of a window there is none
   std::vector<float> values;  // empty: `raw` is an image
   std::function<void(Result<std::string>)> reply = {};
+
+  Bytes bytes() const { return static_cast<Bytes>(raw.size() + values.size() * sizeof(float)); }
 };
 
 /// What is said about a sample: the text of an answer, and whether the network was sure enough.

@@ -23,8 +23,8 @@ struct SensorOptions {
 
 /// Asks the models for each message of each source, and sends what they say to the sinks. One thread does all of it,
 /// beside one of each link. What waits is bounded: messages of a source by its queue, questions on their way to a model
-/// by 256, what is sent by the outbox. A question that a model cannot take now is asked again.
-/// threads: any thread may call any method.
+/// by 256 and 64 MB, beyond which one message may go by the windows that it completes, what is sent by the outbox. A
+/// question that a model cannot take now is asked again. threads: any thread may call any method.
 class SensorService {
  public:
   /// models: must outlive it. errors: those of the offline buffer and of LinkKind::start(); not_found (no such model);

@@ -112,14 +112,15 @@ Status check_window(const SourceOptions& options) {
     return make_error(Code::invalid_argument, "key 'window': windows are of numbers, not of images");
   if (window.lateness / window.period > static_cast<double>(kMostSlots))
     return make_error(Code::invalid_argument, "key 'lateness': at most 1,000,000 slots");
-  // one message completes as many windows as fit into two of them, at most
-  const double at_once = (2.0 * static_cast<double>(window.length) / static_cast<double>(window.step()) + 1) *
-                         static_cast<double>(window.length);
-  if (at_once > kMostNumbersAtOnce)
-    return make_error(Code::invalid_argument,
-                      "key 'hop': windows of this length overlap too much: one message could "
-                      "complete more than 16,000,000 numbers");
   return {};
+}
+
+/// The numbers of all windows that one message can complete. Its first value may lie two windows and the lateness
+/// beyond the newest one, and it has values of two more windows.
+double numbers_at_once(const WindowOptions& window, std::int64_t rows) {
+  const double slots = 4.0 * static_cast<double>(window.length) + window.lateness / window.period + 2;
+  const double windows = slots / static_cast<double>(window.step()) + 1;
+  return windows * static_cast<double>(rows) * static_cast<double>(window.length);
 }
 
 /// Of a section alone.
@@ -177,15 +178,20 @@ Status check_sink(const SourceOptions& source, const std::vector<SourceOptions>&
 }
 
 Status check_joined(const SourceOptions& source, const std::vector<SourceOptions>& sources) {
+  std::int64_t rows = source.join.empty() ? 1 : 0;
   for (const SourceOptions& other : sources) {
     if (source.join.empty() || other.join != source.join) continue;
+    ++rows;
     if (other.window != source.window || other.model != source.model)
       return make_error(Code::invalid_argument,
                         fmt::format("key 'join': sections '{}' and '{}' make windows together, so their "
                                     "windows and models must be the same",
                                     other.name, source.name));
   }
-  return {};
+  if (source.window.length == 0 || numbers_at_once(source.window, rows) <= kMostNumbersAtOnce) return {};
+  return make_error(Code::invalid_argument,
+                    "keys 'window', 'hop', 'lateness' and 'join': one message could complete windows of more than "
+                    "16,000,000 numbers: make windows shorter, or hop longer, or lateness or the joined sources fewer");
 }
 
 /// Which kind a section is of: its own key, or the common one.

@@ -1,6 +1,7 @@
 #include "mangrove/sensors/worker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mangrove/base/log.h"
@@ -10,6 +11,7 @@ namespace mangrove::sensors {
 namespace {
 
 constexpr std::int64_t kMostQuestions = 256;  // that a model has, or that are asked next
+constexpr Bytes kMostHeldBytes = 64'000'000;  // of their samples; the last message may go beyond both
 constexpr std::size_t kAtOnce = 32;           // messages of a source, before those of the next
 constexpr Seconds kLookEvery = 0.2, kAskAgainAfter = 0.02, kTellSourceEvery = 10;
 
@@ -73,16 +75,20 @@ void Worker::run() {
   }
 }
 
+bool Worker::has_room() const {
+  return in_flight_ + std::ssize(waiting_) < kMostQuestions && held_ < kMostHeldBytes;
+}
+
 /// Some of each source in turn. Returns whether there were any.
 bool Worker::take_messages() {
   bool had_any = false;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const std::size_t source = (next_source_ + i) % sources_.size();
-    const std::int64_t room = kMostQuestions - in_flight_ - static_cast<std::int64_t>(waiting_.size());
-    if (room <= 0) break;
-    for (Message& message : sources_[source]->queue.take(std::min(kAtOnce, static_cast<std::size_t>(room)))) {
+    for (std::size_t taken = 0; taken < kAtOnce && has_room(); ++taken) {  // one message may be many windows
+      std::vector<Message> next = sources_[source]->queue.take(1);
+      if (next.empty()) break;
       had_any = true;
-      read(source, std::move(message));
+      read(source, std::move(next.front()));
     }
   }
   next_source_ = (next_source_ + 1) % sources_.size();
@@ -127,11 +133,13 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
   const std::int64_t length = source.options.window.length;
   if (length == 0) {
     if (source.options.once) ids_.insert(facts.id);
-    ask(std::make_shared<Question>(Question{.source = number,
-                                            .facts = std::move(facts),
-                                            .raw = std::move(message.payload),
-                                            .values = reading.values,
-                                            .reply = std::move(message.reply)}));
+    const auto question = std::make_shared<Question>(Question{.source = number,
+                                                              .facts = std::move(facts),
+                                                              .raw = std::move(message.payload),
+                                                              .values = reading.values,
+                                                              .reply = std::move(message.reply)});
+    held_ += question->bytes();
+    ask(question);
     return {};
   }
   if (reading.values.size() > 2 * static_cast<std::size_t>(length))
@@ -159,8 +167,8 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
     const auto question = std::make_shared<Question>();
     question->source = source.first;
     question->facts = std::move(of_window);
-    question->raw = little_endian(window);
     question->values = std::move(window);
+    held_ += question->bytes();
     waiting_.push_back(question);
   }
   ask_waiting();
@@ -192,6 +200,7 @@ void Worker::ask(const Pending& question) {
 }
 
 void Worker::done_with(const Question& question) {
+  held_ -= question.bytes();
   ids_.erase(question.facts.id);
 }
 
@@ -240,7 +249,9 @@ Status Worker::send(const Source& source, const Question& question, const Verdic
   if (chosen.is_empty()) return {};
   MG_TRY(std::string topic, chosen.topic_of(question.facts));
   const std::string& sink = source.options.to.empty() ? source.options.name : source.options.to;
-  letters_.push_back({.sink = sink, .topic = std::move(topic), .payload = goes_up ? question.raw : verdict.text});
+  const bool is_window = question.raw.empty();
+  const std::string sample = !goes_up ? std::string() : is_window ? little_endian(question.values) : question.raw;
+  letters_.push_back({.sink = sink, .topic = std::move(topic), .payload = goes_up ? sample : verdict.text});
   return {};
 }
 

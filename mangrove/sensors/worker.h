@@ -67,6 +67,7 @@ class Worker {
   Status send(const Source& templates, const Question& question, const Verdict& verdict);
   void done_with(const Question& question);
   bool is_idle() const;
+  bool has_room() const;
 
   const SteadyClock clock_;
   serve::Models& models_;
@@ -78,6 +79,7 @@ class Worker {
   SeriesTable series_;
   std::int64_t in_flight_ = 0;     // questions that a model has
   std::deque<Pending> waiting_;    // questions that are asked next
+  Bytes held_ = 0;                 // of samples that a model has, or that are asked next
   Instant ask_again_{-1e9};        // after a model could take no more
   std::set<std::string> ids_;      // of `once`, that are on their way
   std::vector<Letter> letters_;    // of this round
