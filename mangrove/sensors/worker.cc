@@ -60,7 +60,7 @@ void Worker::run() {
     finish(std::move(content.answered));
     if (clock_.now() >= ask_again_) ask_waiting();
     is_busy = take_messages() || is_busy;
-    delivery_.put(std::exchange(letters_, {}), std::exchange(seen_, {}), clock_.now());
+    store_round();
     delivery_.pump(content.receipts, clock_.now());
     {
       const MutexLock lock(mutex_);
@@ -73,6 +73,14 @@ void Worker::run() {
     const bool is_done = is_idle() && delivery_.in_flight() == 0;
     if (is_done || clock_.now() >= content.until) return;
   }
+}
+
+/// Until its id is stored, a message counts as one that is on its way.
+void Worker::store_round() {
+  delivery_.put(letters_, seen_, clock_.now());
+  for (const std::string& id : seen_) ids_.erase(id);
+  letters_.clear();
+  seen_.clear();
 }
 
 bool Worker::has_room() const {
@@ -157,7 +165,10 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
            .skipped = sum.skipped + counts.skipped,
            .jumps = sum.jumps + counts.jumps};
   }
-  if (source.options.once) seen_.push_back(facts.id);
+  if (source.options.once) {
+    ids_.insert(facts.id);
+    seen_.push_back(facts.id);
+  }
   if (message.reply) message.reply(std::string(R"({"accepted":true})"));
   const Source& first = *sources_[source.first];
   for (std::vector<float>& window : windows) {
@@ -199,14 +210,10 @@ void Worker::ask(const Pending& question) {
   });
 }
 
-void Worker::done_with(const Question& question) {
-  held_ -= question.bytes();
-  ids_.erase(question.facts.id);
-}
-
 void Worker::fail(Question& question, const Error& error) {
   count(question.source, &SourceCounts::failed);
-  done_with(question);
+  held_ -= question.bytes();
+  if (sources_[question.source]->options.once) ids_.erase(question.facts.id);
   if (question.reply) question.reply(error);
   if (const Instant now = clock_.now(); now - told_[question.source] >= kTellSourceEvery) {
     told_[question.source] = now;
@@ -237,8 +244,8 @@ void Worker::finish_one(Answered& answered) {
   if (!verdict.ok()) return fail(question, verdict.error());
   if (const Status sent = send(source, question, *verdict); !sent.ok()) return fail(question, sent.error());
   count(question.source, verdict->is_undecided ? &SourceCounts::undecided : &SourceCounts::answered);
-  if (source.options.once) seen_.push_back(question.facts.id);
-  done_with(question);
+  if (source.options.once && source.options.window.length == 0) seen_.push_back(question.facts.id);
+  held_ -= question.bytes();
   if (question.reply) question.reply(std::move(verdict->text));
 }
 

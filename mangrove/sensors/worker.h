@@ -65,7 +65,7 @@ class Worker {
   void fail(Question& question, const Error& error);
   void invalid(std::size_t source, Message& message, const Error& error);
   Status send(const Source& templates, const Question& question, const Verdict& verdict);
-  void done_with(const Question& question);
+  void store_round();
   bool is_idle() const;
   bool has_room() const;
 
@@ -81,7 +81,7 @@ class Worker {
   std::deque<Pending> waiting_;    // questions that are asked next
   Bytes held_ = 0;                 // of samples that a model has, or that are asked next
   Instant ask_again_{-1e9};        // after a model could take no more
-  std::set<std::string> ids_;      // of `once`, that are on their way
+  std::set<std::string> ids_;      // of `once`, that are on their way or not stored yet
   std::vector<Letter> letters_;    // of this round
   std::vector<std::string> seen_;  // of this round
   std::size_t next_source_ = 0;

@@ -112,5 +112,19 @@ TEST(Worker, TakesNoMessageWhileTooManyWindowsWait) {
   EXPECT_TRUE(wait_for([&] { return one.counts().answered == 6 * kMessages - 3; }));
 }
 
+/// The first 32 are answered in one round, and in that round the 33rd is read.
+TEST(Worker, AnIdThatHasJustBeenAnsweredIsADuplicate) {
+  const TemporaryFolder folder;
+  SourceOptions options;
+  options.once = true;
+  options.payload.value = "/v";
+  options.payload.id = "/id";
+  OneWorker one(options, DiskOutbox::open(folder / "outbox.sqlite", {}).value());
+  for (int i = 0; i < 64; ++i) one.put(R"({"id":"n)" + std::to_string(i % 32) + R"(","v":[0,9,0]})");
+  one.start();
+  ASSERT_TRUE(wait_for([&] { return one.counts().answered + one.counts().duplicates == 64; }));
+  EXPECT_EQ(one.counts().answered, 32U);
+}
+
 }  // namespace
 }  // namespace mangrove::sensors
