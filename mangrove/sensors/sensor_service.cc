@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "mangrove/base/mutex.h"
 #include "mangrove/base/user_folders.h"
 #include "mangrove/identity/secret_file.h"
 #include "mangrove/sensors/link_kinds.h"
@@ -18,9 +19,22 @@ struct SensorService::Parts {
   std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
   std::vector<std::unique_ptr<Source>> sources;
   std::unique_ptr<Worker> worker;
-  std::vector<std::unique_ptr<Link>> links;  // parallel to sources; they call the worker
+  Mutex mutex;
+  std::vector<std::unique_ptr<Link>> links MG_GUARDED_BY(mutex);  // parallel to sources; they call the worker
+  std::vector<std::uint64_t> reconnects MG_GUARDED_BY(mutex);     // of links that have been closed
   std::jthread thread;
+
+  void close_links();
 };
+
+void SensorService::Parts::close_links() {
+  std::vector<std::unique_ptr<Link>> closed;
+  {
+    const MutexLock lock(mutex);
+    for (const auto& link : links) reconnects.push_back(link->reconnects());
+    closed.swap(links);
+  }
+}
 
 namespace {
 
@@ -87,9 +101,9 @@ std::function<void(Message)> receiver(Worker& worker, MessageQueue& queue, const
                                       std::size_t source, Bytes longest) {
   return [&worker, &queue, inbox, source, longest](Message message) {
     worker.count(source, &SourceCounts::received);
-    if (inbox->is_stopping()) {
+    if (message.reply && inbox->is_stopping()) {  // without one, the sender thinks that its message is in good hands
       worker.count(source, &SourceCounts::dropped);
-      if (message.reply) message.reply(make_error(Code::unavailable, "the server is being stopped"));
+      message.reply(make_error(Code::unavailable, "the server is being stopped"));
       return;
     }
     if (static_cast<Bytes>(message.payload.size()) > longest) {
@@ -135,6 +149,7 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
     MG_TRY(auto link, kind->start(source, fmt::format("mangrove-{}-{}", origin, source.name), std::move(events))
                           .context("section '" + source.name + "'"));
     if (kind->is_sink) parts->worker->delivery().add_sink(source.name, link.get());
+    const MutexLock lock(parts->mutex);
     parts->links.push_back(std::move(link));
   }
   parts->thread = std::jthread([worker = parts->worker.get()] { worker->run(); });
@@ -143,13 +158,16 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
 
 SensorCounts SensorService::counts() const {
   SensorCounts counts = parts_->worker->counts();
-  for (std::size_t i = 0; i < parts_->links.size(); ++i) counts.sources[i].reconnects = parts_->links[i]->reconnects();
+  const MutexLock lock(parts_->mutex);
+  for (std::size_t i = 0; i < counts.sources.size(); ++i)
+    counts.sources[i].reconnects = parts_->links.empty() ? parts_->reconnects.at(i) : parts_->links[i]->reconnects();
   return counts;
 }
 
 void SensorService::stop(Seconds grace) {
   parts_->inbox->stop(SteadyClock().after(grace));
   if (parts_->thread.joinable()) parts_->thread.join();
+  parts_->close_links();
 }
 
 }  // namespace mangrove::sensors

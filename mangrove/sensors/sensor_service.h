@@ -34,7 +34,8 @@ class SensorService {
   ~SensorService();
 
   SensorCounts counts() const;
-  /// Takes no more messages; those that have come get their answers, and answers their confirmation, within `grace`.
+  /// Refuses messages whose senders wait for the answer. All others get their answers, and answers their confirmation,
+  /// until there are none or `grace` is over; then the links are closed.
   void stop(Seconds grace);
 
  private:

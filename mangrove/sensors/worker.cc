@@ -71,8 +71,19 @@ void Worker::run() {
     }
     if (!content.is_stopping) continue;
     const bool is_done = is_idle() && delivery_.in_flight() == 0;
-    if (is_done || clock_.now() >= content.until) return;
+    if (is_done || clock_.now() >= content.until) break;
   }
+  give_up();
+}
+
+/// Tells of all that the network could not take in time.
+void Worker::give_up() {
+  Inbox::Content content = inbox_->take(0);
+  finish(std::move(content.answered));
+  for (const Pending& question : std::exchange(waiting_, {}))
+    fail(*question, make_error(Code::unavailable, "the server has been stopped before the network could take it"));
+  store_round();
+  delivery_.pump(content.receipts, clock_.now());
 }
 
 /// Until its id is stored, a message counts as one that is on its way.
@@ -234,7 +245,7 @@ void Worker::finish_one(Answered& answered) {
   Question& question = *answered.question;
   if (!answered.response.ok()) {
     const Error& error = answered.response.error();
-    if (question.reply || !is_for_now(error.code) || inbox_->is_stopping()) return fail(question, error);
+    if (question.reply || !is_for_now(error.code)) return fail(question, error);
     waiting_.push_back(answered.question);
     ask_again_ = clock_.after(kAskAgainAfter);
     return;

@@ -66,6 +66,7 @@ class Worker {
   void invalid(std::size_t source, Message& message, const Error& error);
   Status send(const Source& templates, const Question& question, const Verdict& verdict);
   void store_round();
+  void give_up();
   bool is_idle() const;
   bool has_room() const;
 

@@ -104,6 +104,10 @@ void Broker::freeze() {
   ::kill(process_->pid(), SIGSTOP);
 }
 
+void Broker::thaw() {
+  ::kill(process_->pid(), SIGCONT);
+}
+
 void Broker::publish(const std::string& topic, const std::vector<std::string>& payloads, int qos) const {
   std::string lines;
   for (const std::string& payload : payloads) lines += payload + "\n";

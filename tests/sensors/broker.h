@@ -29,6 +29,7 @@ class Broker {
   void start();
   void kill();    // SIGKILL
   void freeze();  // SIGSTOP
+  void thaw();    // SIGCONT
   int port() const { return port_; }
   std::string url() const { return "mqtt://127.0.0.1:" + std::to_string(port_); }
   /// Publishes one message for each payload, in one connection, and waits until the broker has them.

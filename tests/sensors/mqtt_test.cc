@@ -1,10 +1,12 @@
 // Against Debian's mosquitto, over sockets.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "tests/sensors/broker.h"
 
@@ -198,6 +200,32 @@ TEST(Mqtt, UndecidedSamplesGoUpAsTheyCameAndAServerAnswersEachOnce) {
   hub.publish("up/again", {"[0,9,0]", "[0,9,0]"});
   EXPECT_EQ(json::parse(answers.next()).at("id"), "again");
   EXPECT_TRUE(edge.wait_until([](const SensorCounts& counts) { return counts.sources[0].duplicates == 1; }));
+}
+
+/// That the stop has begun is seen by CoAP, whose senders wait for the answer and are refused.
+TEST(Mqtt, WhatTheBrokerWasToldHasComeIsAnsweredDuringTheGrace) {
+  const Broker broker;
+  Broker hub;
+  const std::string coap = "coap://127.0.0.1:" + std::to_string(free_port(SOCK_DGRAM)) + "/leaf";
+  const RunningService service("leaves:\n  kind: mqtt\n  url: " + broker.url() +
+                               "\n  topic: sample\n  answers: answer\n  to: hub\nhub:\n  kind: mqtt\n  url: " +
+                               hub.url() + "\ngate:\n  kind: coap\n  url: " + coap + "\n");
+  wait_for_subscription(service, broker, "sample");
+  broker.publish("sample", clear_samples(1));
+  ASSERT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sent == 1; }));
+  hub.freeze();
+  broker.publish("sample", clear_samples(1));
+  ASSERT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.waiting == 1; }));
+  std::jthread stopping([&] { service.service->stop(kTestLong); });
+  ASSERT_TRUE(wait_for([&] {
+    output_of("/usr/bin/coap-client-openssl", {"-B", "2", "-m", "put", "-e", "[9,0,0]", coap});
+    return service.counts().sources[2].dropped > 0;
+  }));
+  broker.publish("sample", clear_samples(20));
+  EXPECT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sources[0].answered == 22; }));
+  hub.thaw();
+  stopping.join();
+  EXPECT_EQ(service.counts().sent, 22U);
 }
 
 TEST(Mqtt, AWindowOfASensorIsOneQuestion) {

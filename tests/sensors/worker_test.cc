@@ -126,5 +126,23 @@ TEST(Worker, AnIdThatHasJustBeenAnsweredIsADuplicate) {
   EXPECT_EQ(one.counts().answered, 32U);
 }
 
+TEST(Worker, AsksAgainWhileItIsBeingStoppedUntilTheGraceIsOver) {
+  OneWorker one({});
+  one.model->refuse(4);
+  one.put("[0,9,0]");
+  one.inbox->stop(SteadyClock().after(kTestLong));
+  one.start();
+  one.thread.join();
+  EXPECT_EQ(one.counts().answered, 1U);
+
+  OneWorker other({});
+  other.model->refuse(1'000'000);
+  other.put("[0,9,0]");
+  other.inbox->stop(SteadyClock().after(0.1));
+  other.start();
+  other.thread.join();
+  EXPECT_EQ(other.counts().failed, 1U);
+}
+
 }  // namespace
 }  // namespace mangrove::sensors
