@@ -41,6 +41,7 @@ const std::vector<SensorCounter>& sensor_counters() {
   using C = SensorCounts;
   static const std::vector<SensorCounter> kCounters = {
       {"sent", "Answers and samples that their sink has confirmed", [](const C& c) { return c.sent; }},
+      {"refused", "Answers and samples that their sink has refused", [](const C& c) { return c.refused; }},
       {"unsent", "Answers and samples for which there was no room", [](const C& c) { return c.unsent; }},
       {"disk_errors", "Times that the offline buffer could not be used", [](const C& c) { return c.disk_errors; }},
       {"to_send", "Answers and samples that wait now", [](const C& c) { return c.waiting; }, true},

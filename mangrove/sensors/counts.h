@@ -28,6 +28,7 @@ struct SensorCounts {
   std::vector<SourceCounts> sources;
   std::uint64_t sent = 0;     // answers and samples that their sink has confirmed
   std::uint64_t waiting = 0;  // those that wait now
+  std::uint64_t refused = 0;  // those that their sink, or the rules of MQTT, would never take
   std::uint64_t unsent = 0;   // those that went because there was no room for them
   std::uint64_t disk_errors = 0;
 };

@@ -140,11 +140,13 @@ void Delivery::send_from(Outbox& outbox, const std::string& name, Sink& sink, In
 }
 
 void Delivery::pump(const std::vector<Receipt>& receipts, Instant now) {
-  std::vector<std::uint64_t> confirmed, returned;
-  for (const Receipt& receipt : receipts)
-    (receipt.fate == Fate::confirmed ? confirmed : returned).push_back(receipt.token);
-  sent_ += confirmed.size();
-  if (!confirmed.empty() || !not_removed_.empty()) forget(confirmed, now);
+  std::vector<std::uint64_t> done, returned;
+  for (const Receipt& receipt : receipts) {
+    (receipt.fate == Fate::returned ? returned : done).push_back(receipt.token);
+    sent_ += receipt.fate == Fate::confirmed ? 1 : 0;
+    refused_ += receipt.fate == Fate::refused ? 1 : 0;
+  }
+  if (!done.empty() || !not_removed_.empty()) forget(done, now);
   send_again(returned, now);
   for (auto& [name, sink] : sinks_) {
     if (!sink.link->is_connected() || now < sink.again) continue;
@@ -153,7 +155,7 @@ void Delivery::pump(const std::vector<Receipt>& receipts, Instant now) {
 }
 
 std::uint64_t Delivery::unsent() const {
-  std::uint64_t count = refused_;
+  std::uint64_t count = 0;
   for (const Outbox* const outbox : outboxes()) count += outbox->dropped();
   return count;
 }

@@ -31,6 +31,7 @@ class Delivery {
   std::string next_id(Instant now);
 
   std::uint64_t sent() const { return sent_; }
+  std::uint64_t refused() const { return refused_; }
   std::uint64_t unsent() const;
   std::uint64_t waiting() const;
   std::uint64_t disk_errors() const { return disk_errors_; }

@@ -17,7 +17,8 @@ namespace mangrove::sensors {
 /// What has become of something that Link::send() took.
 enum class Fate {
   confirmed,  // the other side has it
-  returned,   // it has not gone out: it is to be sent again
+  returned,   // it has not gone out, or the other side cannot take it now: it is to be sent again
+  refused,    // the other side will never take it
 };
 struct Receipt {
   std::uint64_t token = 0;  // what send() got with it

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "mangrove/base/clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/printable.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr Seconds kFirstPause = 0.2, kLongestPause = 30;
 constexpr int kLoopMilliseconds = 100;  // between two looks whether to stop
 constexpr std::uint32_t kSessionForEver = 0xffffffff;
+constexpr int kFirstError = 0x80;  // of the reasons of MQTT 5 and the answers to a subscription
+constexpr Seconds kTellRefusedEvery = 10;
 constexpr Bytes kHeaderRoom = 70'000;  // topic and properties of a packet, besides its payload
 
 const std::vector<Scheme> kMqttSchemes = {{"mqtt", 1883}, {"mqtts", 8883}};
@@ -39,6 +42,12 @@ struct MosquittoLibrary {
 Status check_call(int code, const std::string& what) {
   if (code == MOSQ_ERR_SUCCESS) return {};
   return make_error(Code::invalid_argument, what + ": " + mosquitto_strerror(code));
+}
+
+/// source: MQTT 5.0, 2.4 Reason Code.
+Fate fate_of(int reason) {
+  if (reason < kFirstError) return Fate::confirmed;
+  return reason == MQTT_RC_QUOTA_EXCEEDED ? Fate::returned : Fate::refused;
 }
 
 const char* text_or_null(const std::string& text) {
@@ -80,7 +89,7 @@ class MqttLink final : public Link {
 
   void connected(int reason);
   void came(const mosquitto_message& message);
-  void published(int number);
+  void published(int number, int reason);
 
   const MosquittoLibrary library_;
   const SourceOptions options_;
@@ -90,6 +99,7 @@ class MqttLink final : public Link {
   std::atomic<bool> is_connected_ = false;
   std::atomic<std::uint64_t> connections_ = 0;
   bool has_connected_ = false;  // of the thread: the address is known to the library
+  Instant told_{-1e9};          // of the thread: when a refused message was logged
   Mutex mutex_;
   std::map<int, std::uint64_t> tokens_ MG_GUARDED_BY(mutex_);  // by the library's number of a message
   std::jthread thread_;
@@ -135,8 +145,9 @@ Status MqttLink::make(const std::string& default_client_id) {
                                  [](mosquitto* /*handle*/, void* self, const mosquitto_message* message) {
                                    static_cast<MqttLink*>(self)->came(*message);
                                  });
-  mosquitto_publish_callback_set(handle_.get(), [](mosquitto* /*handle*/, void* self, int number) {
-    static_cast<MqttLink*>(self)->published(number);
+  mosquitto_publish_v5_callback_set(handle_.get(), [](mosquitto* /*handle*/, void* self, int number, int reason,
+                                                      const mosquitto_property* /*properties*/) {
+    static_cast<MqttLink*>(self)->published(number, reason);
   });
   return link.version == "5" ? set_session() : Status();
 }
@@ -249,7 +260,8 @@ void MqttLink::came(const mosquitto_message& message) {
   events_.came(std::move(made));
 }
 
-void MqttLink::published(int number) {
+/// reason: of MQTT 5; 0 with 3.1.1, which has none.
+void MqttLink::published(int number, int reason) {
   std::uint64_t token = 0;
   {
     const MutexLock lock(mutex_);
@@ -258,7 +270,11 @@ void MqttLink::published(int number) {
     token = found->second;
     tokens_.erase(found);
   }
-  events_.receipt({.token = token, .fate = Fate::confirmed});
+  events_.receipt({.token = token, .fate = fate_of(reason)});
+  if (const Instant now = SteadyClock().now(); reason >= kFirstError && now - told_ >= kTellRefusedEvery) {
+    told_ = now;
+    log_warn("broker does not take an answer", {{"sink", options_.name}, {"why", mosquitto_reason_string(reason)}});
+  }
 }
 
 Status MqttLink::send(std::uint64_t token, const std::string& topic, std::string_view payload) {

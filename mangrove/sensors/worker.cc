@@ -65,6 +65,7 @@ void Worker::run() {
     {
       const MutexLock lock(mutex_);
       counts_.sent = delivery_.sent();
+      counts_.refused = delivery_.refused();
       counts_.unsent = delivery_.unsent();
       counts_.waiting = delivery_.waiting();
       counts_.disk_errors = delivery_.disk_errors();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -226,6 +227,21 @@ TEST(Mqtt, WhatTheBrokerWasToldHasComeIsAnsweredDuringTheGrace) {
   hub.thaw();
   stopping.join();
   EXPECT_EQ(service.counts().sent, 22U);
+}
+
+TEST(Mqtt, WhatABrokerOfVersion5RefusesIsCountedAndNotAsSent) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "acl") << "topic readwrite sample\n";
+  const Broker broker("acl_file " + (folder / "acl").string() + "\n");
+  for (const char* qos : {"1", "2"}) {
+    const RunningService service("leaves:\n  kind: mqtt\n  url: " + broker.url() +
+                                 "\n  version: 5\n  topic: sample\n  answers: answer\n  answers_qos: " + qos + "\n");
+    wait_for_subscription(service, broker, "sample");
+    broker.publish("sample", clear_samples(150));
+    EXPECT_TRUE(
+        service.wait_until([](const SensorCounts& counts) { return counts.refused == 150 && counts.waiting == 0; }));
+    EXPECT_EQ(service.counts().sent, 0U);
+  }
 }
 
 TEST(Mqtt, AWindowOfASensorIsOneQuestion) {
