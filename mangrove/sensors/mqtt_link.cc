@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -89,6 +90,7 @@ class MqttLink final : public Link {
 
   void connected(int reason);
   void came(const mosquitto_message& message);
+  void subscribed(int granted);
   void published(int number, int reason);
 
   const MosquittoLibrary library_;
@@ -145,6 +147,11 @@ Status MqttLink::make(const std::string& default_client_id) {
                                  [](mosquitto* /*handle*/, void* self, const mosquitto_message* message) {
                                    static_cast<MqttLink*>(self)->came(*message);
                                  });
+  mosquitto_subscribe_callback_set(
+      handle_.get(), [](mosquitto* /*handle*/, void* self, int /*number*/, int count, const int* granted) {
+        for (const int one : std::span(granted, static_cast<std::size_t>(count)))
+          static_cast<MqttLink*>(self)->subscribed(one);
+      });
   mosquitto_publish_v5_callback_set(handle_.get(), [](mosquitto* /*handle*/, void* self, int number, int reason,
                                                       const mosquitto_property* /*properties*/) {
     static_cast<MqttLink*>(self)->published(number, reason);
@@ -251,6 +258,16 @@ void MqttLink::connected(int reason) {
   ++connections_;
   log_info("connected to broker", {{"source", options_.name}, {"url", options_.link.url}});
   set_connected(true);
+}
+
+/// granted: a QoS, or 0x80 and more: refused.
+void MqttLink::subscribed(int granted) {
+  if (granted < kFirstError) return;
+  log_warn("broker refuses the subscription",
+           {{"source", options_.name},
+            {"topic", options_.link.topic},
+            {"why", options_.link.version == "5" ? mosquitto_reason_string(granted) : "it gives no reason"}});
+  events_.unsubscribed();
 }
 
 void MqttLink::came(const mosquitto_message& message) {

@@ -142,10 +142,12 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
   for (std::size_t i = 0; i < parts->sources.size(); ++i) {
     const SourceOptions& source = parts->sources[i]->options;
     MG_TRY(const LinkKind* const kind, find_link_kind(source.kind));
-    LinkEvents events{.came = receiver(*parts->worker, parts->sources[i]->queue, parts->inbox, i, source.max_message),
-                      .receipt = [inbox = parts->inbox](const Receipt& receipt) { inbox->add(receipt); },
-                      .changed = [inbox = parts->inbox] { inbox->wake(); },
-                      .wall_clock = wall_clock};
+    LinkEvents events{
+        .came = receiver(*parts->worker, parts->sources[i]->queue, parts->inbox, i, source.max_message),
+        .receipt = [inbox = parts->inbox](const Receipt& receipt) { inbox->add(receipt); },
+        .unsubscribed = [worker = parts->worker.get(), i] { worker->count(i, &SourceCounts::unsubscribed); },
+        .changed = [inbox = parts->inbox] { inbox->wake(); },
+        .wall_clock = wall_clock};
     MG_TRY(auto link, kind->start(source, fmt::format("mangrove-{}-{}", origin, source.name), std::move(events))
                           .context("section '" + source.name + "'"));
     if (kind->is_sink) parts->worker->delivery().add_sink(source.name, link.get());

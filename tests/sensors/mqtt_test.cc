@@ -244,6 +244,20 @@ TEST(Mqtt, WhatABrokerOfVersion5RefusesIsCountedAndNotAsSent) {
   }
 }
 
+TEST(Mqtt, ASubscriptionThatTheBrokerRefusesIsCounted) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "rules.json")
+      << R"({"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,)"
+      << R"("subscribe":false,"unsubscribe":true}})";
+  const Broker broker("plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so\nplugin_opt_config_file " +
+                      (folder / "rules.json").string() + "\n");
+  for (const char* version : {"3.1.1", "5"}) {
+    const RunningService service("leaves:\n  kind: mqtt\n  url: " + broker.url() + "\n  version: " + version +
+                                 "\n  topic: sample\n");
+    EXPECT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sources[0].unsubscribed == 1; }));
+  }
+}
+
 TEST(Mqtt, AWindowOfASensorIsOneQuestion) {
   const Broker broker;
   const RunningService service("kind: mqtt\nurl: " + broker.url() +
