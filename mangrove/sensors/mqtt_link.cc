@@ -368,6 +368,10 @@ Status check_mqtt(const SourceOptions& options) {
     return make_error(Code::invalid_argument, "key 'keep_session': the broker keeps it for a client_id: give one");
   if (!link.password_file.empty() && link.user.empty())
     return make_error(Code::invalid_argument, "key 'password_file': give user, too");
+  if (!link.password_file.empty() && url.scheme == "mqtt" && !url.is_loopback())
+    return make_error(Code::invalid_argument,
+                      "key 'password_file': mqtt:// would send the password to '" + url.host +
+                          "' in plain text: give an url of mqtts://, or of a broker on this machine");
   MG_RETURN_IF_ERROR(check_secret("password_file", link.password_file));
   return check_tls_keys(options, url);
 }

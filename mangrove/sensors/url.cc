@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/base/parse_number.h"
+#include "mangrove/cluster/address.h"
 
 namespace mangrove::sensors {
 namespace {
@@ -15,6 +16,10 @@ Error wrong_url(std::string_view text, const std::vector<Scheme>& schemes) {
 }
 
 }  // namespace
+
+bool Url::is_loopback() const {
+  return cluster::HostPort{.host = host, .port = port}.is_loopback();
+}
 
 Result<Url> parse_url(std::string_view text, const std::vector<Scheme>& schemes) {
   const std::size_t colon = text.find("://");

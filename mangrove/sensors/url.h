@@ -13,6 +13,9 @@ struct Url {
   std::string scheme, host;
   int port = 0;
   std::string path;  // without the slash in front
+
+  /// Whether only this machine reaches the host: 127.*, ::1 or localhost.
+  bool is_loopback() const;
 };
 
 /// A scheme and the port of an address that has none.

@@ -108,10 +108,23 @@ TEST(SourcesFile, APasswordThatOthersMayReadIsRefused) {
   const fs::path file = folder / "password";
   std::ofstream(file) << "secret\n";
   ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
-  const std::string text = "a:\n  kind: mqtt\n  url: mqtt://h\n  user: u\n  password_file: " + file.string() + "\n";
+  const std::string text = "a:\n  kind: mqtt\n  url: mqtts://h\n  user: u\n  password_file: " + file.string() + "\n";
   EXPECT_NE(refusal_of(text).find("chmod"), std::string::npos) << refusal_of(text);
   ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
   EXPECT_EQ(refusal_of(text), "");
+}
+
+TEST(SourcesFile, APasswordLeavesTheMachineOnlyEncrypted) {
+  const testing::TemporaryFolder folder;
+  const fs::path file = folder / "password";
+  std::ofstream(file) << "secret\n";
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  const auto refusal = [&](const std::string& url) {
+    return refusal_of("a:\n  kind: mqtt\n  url: " + url + "\n  user: u\n  password_file: " + file.string() + "\n");
+  };
+  EXPECT_NE(refusal("mqtt://hub.farm").find("in plain text: give an url of mqtts://"), std::string::npos);
+  for (const char* url : {"mqtts://hub.farm", "mqtt://127.0.0.1", "mqtt://localhost:1884", "'mqtt://[::1]'"})
+    EXPECT_EQ(refusal(url), "") << url;
 }
 
 /// Each key stands in a row of the page, "| `key` | ..."; and there are no other such rows.
