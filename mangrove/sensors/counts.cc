@@ -33,6 +33,7 @@ const std::vector<SourceCounter>& source_counters() {
       {"filled", "Slots of windows that had no value of their own", [](const C& c) { return c.windows.filled; }},
       {"skipped", "Windows that were not asked about", [](const C& c) { return c.windows.skipped; }},
       {"jumps", "Times that the clock of a series was set", [](const C& c) { return c.windows.jumps; }},
+      {"evicted", "Series that made room for others", [](const C& c) { return c.windows.evicted; }},
       {"waiting", "Messages that wait now", [](const C& c) { return c.waiting; }, true},
   };
   return kCounters;

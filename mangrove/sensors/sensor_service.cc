@@ -68,7 +68,7 @@ void join_sources(std::vector<std::unique_ptr<Source>>& sources) {
       ++rows;
     }
     sources[i]->first = first;
-    sources[i]->group = {.options = sources[i]->options.window, .rows = rows};
+    sources[i]->group = {.number = first, .options = sources[i]->options.window, .rows = rows};
   }
 }
 

@@ -7,36 +7,39 @@ namespace {
 
 constexpr std::int64_t kMostSeries = 1000, kMostValues = 4'000'000;
 
-std::size_t most_series(const SeriesTable::Group& group) {
-  const WindowOptions& options = group.options;
-  const auto open_slots = static_cast<double>(2 * options.length) + options.lateness / options.period;
-  const double values = open_slots * static_cast<double>(group.rows);
-  const auto fitting = static_cast<std::int64_t>(static_cast<double>(kMostValues) / std::max(values, 1.0));
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(fitting, 1, kMostSeries));
-}
-
 WindowCounts sum(const WindowCounts& a, const WindowCounts& after, const WindowCounts& before) {
   return {.late = a.late + after.late - before.late,
           .ahead = a.ahead + after.ahead - before.ahead,
           .duplicate = a.duplicate + after.duplicate - before.duplicate,
           .filled = a.filled + after.filled - before.filled,
           .skipped = a.skipped + after.skipped - before.skipped,
-          .jumps = a.jumps + after.jumps - before.jumps};
+          .jumps = a.jumps + after.jumps - before.jumps,
+          .evicted = a.evicted};
 }
 
 }  // namespace
 
-void SeriesTable::make_room(const Group& group) {
-  while (series_.size() >= most_series(group))
-    series_.erase(std::ranges::min_element(series_, {}, [](const auto& entry) { return entry.second.used; }));
+std::size_t SeriesTable::most_series(const Group& group) const {
+  const WindowOptions& options = group.options;
+  const auto open_slots = static_cast<double>(2 * options.length) + options.lateness / options.period;
+  const double values = std::max(open_slots * static_cast<double>(group.rows), 1.0);
+  const double share = static_cast<double>(kMostValues) / static_cast<double>(groups_);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(share / values), 1, kMostSeries));
+}
+
+std::size_t SeriesTable::size(std::size_t group) const {
+  const auto found = series_.find(group);
+  return found == series_.end() ? 0 : found->second.size();
 }
 
 std::vector<std::vector<float>> SeriesTable::add(const Group& group, const std::string& name, std::size_t row,
                                                  const Reading& reading, Seconds arrived, WindowCounts& counts) {
-  auto found = series_.find(name);
-  if (found == series_.end()) {
-    make_room(group);
-    found = series_.emplace(name, Entry{.window = SeriesWindow(group.options, group.rows)}).first;
+  Series& series = series_[group.number];
+  auto found = series.find(name);
+  if (found == series.end()) {
+    for (; series.size() >= most_series(group); ++counts.evicted)
+      series.erase(std::ranges::min_element(series, {}, [](const auto& entry) { return entry.second.used; }));
+    found = series.emplace(name, Entry{.window = SeriesWindow(group.options, group.rows)}).first;
   }
   Entry& entry = found->second;
   entry.used = ++uses_;

@@ -37,6 +37,7 @@ struct WindowCounts {
   std::uint64_t filled = 0;     // slots
   std::uint64_t skipped = 0;    // windows
   std::uint64_t jumps = 0;      // times that the series began anew, since its clock was set
+  std::uint64_t evicted = 0;    // series that made room for others; of SeriesTable
 };
 
 /// The windows of one series: values of one or more rows (sensors), joined by their times. Time is cut into slots of

@@ -20,6 +20,14 @@ bool is_for_now(Code code) {
   return code == Code::resource_exhausted || code == Code::unavailable;
 }
 
+/// Of sources with windows; at least 1.
+std::size_t groups_of(const std::vector<std::unique_ptr<Source>>& sources) {
+  std::size_t groups = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (sources[i]->options.window.length > 0 && sources[i]->first == i) ++groups;
+  return std::max<std::size_t>(groups, 1);
+}
+
 }  // namespace
 
 Worker::Worker(serve::Models& models, std::shared_ptr<Inbox> inbox, std::vector<std::unique_ptr<Source>>& sources,
@@ -30,6 +38,7 @@ Worker::Worker(serve::Models& models, std::shared_ptr<Inbox> inbox, std::vector<
       options_(std::move(options)),
       images_(options_.data_folder),
       delivery_(std::move(delivery)),
+      series_(groups_of(sources)),
       told_(sources.size(), Instant{-1e9}) {
   for (const auto& source : sources_) counts_.sources.emplace_back().source = source->options.name;
 }
@@ -165,8 +174,7 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
   if (reading.values.size() > 2 * static_cast<std::size_t>(length))
     return make_error(Code::invalid_argument, "it has more numbers than two windows");
   WindowCounts counts;
-  const std::string name = std::to_string(source.first) + " " + facts.series;
-  auto windows = series_.add(source.group, name, source.row, reading, message.arrived, counts);
+  auto windows = series_.add(source.group, facts.series, source.row, reading, message.arrived, counts);
   {
     const MutexLock lock(mutex_);
     WindowCounts& sum = counts_.sources[number].windows;
@@ -175,7 +183,8 @@ Status Worker::make_questions(std::size_t number, Message& message, TopicFacts f
            .duplicate = sum.duplicate + counts.duplicate,
            .filled = sum.filled + counts.filled,
            .skipped = sum.skipped + counts.skipped,
-           .jumps = sum.jumps + counts.jumps};
+           .jumps = sum.jumps + counts.jumps,
+           .evicted = sum.evicted + counts.evicted};
   }
   if (source.options.once) {
     ids_.insert(facts.id);

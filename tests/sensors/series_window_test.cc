@@ -155,9 +155,21 @@ TEST(SeriesTable, SeriesAreApartAndTheOneThatIsSilentForLongestMakesRoom) {
   const SeriesTable::Group group{.options = {.length = 2}, .rows = 1};
   for (int i = 0; i < 3000; ++i)
     table.add(group, std::to_string(i), 0, {.values = {1}, .time = kStart}, kStart, counts);
-  EXPECT_EQ(table.size(), 1000U);
+  EXPECT_EQ(table.size(0), 1000U);
   EXPECT_TRUE(table.add(group, "2999", 0, {.values = {2}, .time = kStart + 1}, kStart + 1, counts).empty());
+  EXPECT_EQ(counts.evicted, 2000U);
   EXPECT_EQ(table.add(group, "2999", 0, {.values = {3}, .time = kStart + 2}, kStart + 2, counts), (Windows{{1, 2}}));
+}
+
+TEST(SeriesTable, ManySeriesOfOneGroupThrowNothingOfOthersAway) {
+  SeriesTable table(2);
+  WindowCounts counts;
+  const SeriesTable::Group quiet{.number = 0, .options = {.length = 2}, .rows = 1};
+  const SeriesTable::Group loud{.number = 1, .options = {.length = 2000}, .rows = 1};
+  table.add(quiet, "a", 0, {.values = {1, 2}, .time = kStart}, kStart + 1, counts);
+  for (int i = 0; i < 1500; ++i) table.add(loud, std::to_string(i), 0, {.values = {1}, .time = kStart}, kStart, counts);
+  EXPECT_EQ(table.size(1), 500U) << "half of 4,000,000 values";
+  EXPECT_EQ(table.add(quiet, "a", 0, {.values = {3}, .time = kStart + 2}, kStart + 2, counts), (Windows{{1, 2}}));
 }
 
 }  // namespace
