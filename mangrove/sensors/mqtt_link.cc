@@ -378,6 +378,11 @@ Status check_mqtt(const SourceOptions& options) {
 
 }  // namespace
 
+bool is_same_broker(const std::string& a, const std::string& b) {
+  const auto first = parse_url(a, kMqttSchemes), second = parse_url(b, kMqttSchemes);
+  return first.ok() && second.ok() && is_same_peer(*first, *second);
+}
+
 LinkKind mqtt_links() {
   return {.name = "mqtt",
           .help = "messages of an MQTT broker, which also takes answers",

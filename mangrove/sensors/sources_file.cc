@@ -8,6 +8,7 @@
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/table.h"
 #include "mangrove/sensors/link_kinds.h"
+#include "mangrove/sensors/mqtt_link.h"
 #include "mangrove/sensors/topic.h"
 
 namespace mangrove::sensors {
@@ -173,7 +174,7 @@ Status check_sink(const SourceOptions& source, const std::vector<SourceOptions>&
                                                   ", to which nothing is sent: name one of kind mqtt");
   // another section may read from the same broker
   for (const SourceOptions& other : sources)
-    if (other.link.url == sink->link.url) MG_RETURN_IF_ERROR(check_no_circle(source, other));
+    if (is_same_broker(other.link.url, sink->link.url)) MG_RETURN_IF_ERROR(check_no_circle(source, other));
   return {};
 }
 

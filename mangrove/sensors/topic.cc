@@ -94,7 +94,22 @@ Result<std::string> TopicTemplate::fill(const TopicFacts& facts) const {
   return text;
 }
 
+/// A message must not choose how many levels the topic has: others may subscribe there. errors: invalid_argument.
+Status TopicTemplate::check_levels(const TopicFacts& facts) const {
+  for (const Part& part : parts_) {
+    const bool is_id = part.place == Place::id;
+    if (!is_id && part.place != Place::series) continue;
+    const std::string& value = is_id ? facts.id : facts.series;
+    if (value.find('/') != std::string::npos)
+      return make_error(Code::invalid_argument, std::string(is_id ? "the id" : "the series") + " '" +
+                                                    value.substr(0, kLongestFilled) +
+                                                    "' has a slash, so it cannot be a level of a topic");
+  }
+  return {};
+}
+
 Result<std::string> TopicTemplate::topic_of(const TopicFacts& facts) const {
+  MG_RETURN_IF_ERROR(check_levels(facts));
   MG_TRY(std::string topic, fill(facts));
   const bool has_forbidden = topic.find_first_of(std::string_view("+#\0", 3)) != std::string::npos;
   if (topic.empty() || topic.size() > kLongestTopic || topic.front() == '$' || has_forbidden)

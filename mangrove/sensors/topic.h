@@ -28,7 +28,7 @@ class TopicTemplate {
   static Result<TopicTemplate> parse(std::string_view text);
 
   /// errors: invalid_argument (the topic has no such level; the result is no topic that MQTT allows to publish to:
-  /// empty, with a wildcard or a zero byte, beginning with $, longer than 1,000 bytes).
+  /// empty, with a wildcard or a zero byte, beginning with $, longer than 1,000 bytes; {series} or {id} with a slash).
   Result<std::string> topic_of(const TopicFacts& facts) const;
   /// The same without the rules of topics. errors: invalid_argument (no such level, or a result beyond 200 bytes).
   Result<std::string> text_of(const TopicFacts& facts) const;
@@ -44,6 +44,7 @@ class TopicTemplate {
     std::size_t level = 0;  // of Place::topic_level
   };
   static Result<Part> place_named(std::string_view name);
+  Status check_levels(const TopicFacts& facts) const;
   Result<std::string> fill(const TopicFacts& facts) const;
 
   std::vector<Part> parts_;

@@ -8,6 +8,12 @@
 namespace mangrove::sensors {
 namespace {
 
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 Error wrong_url(std::string_view text, const std::vector<Scheme>& schemes) {
   std::string forms;
   for (const Scheme& scheme : schemes)
@@ -19,6 +25,11 @@ Error wrong_url(std::string_view text, const std::vector<Scheme>& schemes) {
 
 bool Url::is_loopback() const {
   return cluster::HostPort{.host = host, .port = port}.is_loopback();
+}
+
+bool is_same_peer(const Url& a, const Url& b) {
+  const bool is_same_host = (a.is_loopback() && b.is_loopback()) || lower_case(a.host) == lower_case(b.host);
+  return a.port == b.port && is_same_host;
 }
 
 Result<Url> parse_url(std::string_view text, const std::vector<Scheme>& schemes) {

@@ -24,6 +24,10 @@ struct Scheme {
   int port;
 };
 
+/// Whether both lead to the same port of the same host, as far as names tell: hosts differ in letters but not in case,
+/// and all loopback addresses are one.
+bool is_same_peer(const Url& a, const Url& b);
+
 /// errors: invalid_argument: names the url and what was expected.
 Result<Url> parse_url(std::string_view text, const std::vector<Scheme>& schemes);
 

@@ -77,6 +77,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "does not work with version 5"},
         WrongFile{"circle", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: 'a/#'\n  answers: a/{id}\n",
                   "would come back"},
+        WrongFile{"circle_by_another_url",
+                  "a:\n  kind: mqtt\n  url: mqtt://Hub\n  answers: b/x\n"
+                  "b:\n  kind: mqtt\n  url: mqtt://hub:1883\n  topic: 'b/#'\n",
+                  "would come back"},
+        WrongFile{"circle_on_this_machine",
+                  "a:\n  kind: mqtt\n  url: mqtt://localhost\n  answers: b/x\n"
+                  "b:\n  kind: mqtt\n  url: mqtt://127.0.0.1:1883\n  topic: 'b/#'\n",
+                  "would come back"},
         WrongFile{"sink", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: x\n  answers: y\n  to: hub\n",
                   "no section 'hub'"},
         WrongFile{"place", "a:\n  kind: mqtt\n  url: mqtt://h\n  topic: x\n  answers: 'y/{topc}'\n",

@@ -39,6 +39,15 @@ TEST(TopicTemplate, MakesNoTopicThatNobodyMayPublishTo) {
   EXPECT_FALSE(TopicTemplate::parse("{series}").value().topic_of(system).ok()) << "an empty topic";
 }
 
+TEST(TopicTemplate, AMessageCannotAddLevelsToATopic) {
+  const TopicFacts by_id{.topic = "t", .source = "s", .series = "t", .id = "x/camera"};
+  EXPECT_FALSE(TopicTemplate::parse("leaf/{id}").value().topic_of(by_id).ok());
+  EXPECT_TRUE(TopicTemplate::parse("leaf/{series}").value().topic_of(by_id).ok());
+  EXPECT_TRUE(TopicTemplate::parse("{id}").value().text_of(by_id).ok()) << "this is no topic";
+  const TopicFacts by_series{.topic = "t", .source = "s", .series = "x/camera", .id = "1"};
+  EXPECT_FALSE(TopicTemplate::parse("leaf/{series}").value().topic_of(by_series).ok());
+}
+
 TEST(FiltersOverlap, SaysWhetherATopicFitsBoth) {
   EXPECT_TRUE(filters_overlap("leaf/+/answer", "leaf/north/answer"));
   EXPECT_TRUE(filters_overlap("#", "a/b"));
