@@ -1,7 +1,5 @@
 #include "mangrove/sensors/coap_server_link.h"
 
-#include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 #include <thread>
@@ -11,11 +9,11 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/sensors/coap_blocks.h"
 #include "mangrove/sensors/coap_context.h"
+#include "mangrove/sensors/coap_exchanges.h"
 
 namespace mangrove::sensors {
 namespace {
 
-constexpr std::size_t kRememberedMessages = 1000;                                    // to know a repeated one by
 constexpr unsigned kMostSessions = 1000, kMostHandshakes = 100, kIdleSession = 300;  // seconds
 constexpr std::size_t kLongestDiagnosis = 200;
 
@@ -106,7 +104,7 @@ class CoapServerLink final : public Link {
   const std::shared_ptr<Replies> replies_ = std::make_shared<Replies>();
   std::map<std::uint64_t, Client> clients_;  // by the number of their message
   std::uint64_t last_ = 0;
-  std::deque<std::string> remembered_;  // addresses, number and token of messages
+  CoapExchanges exchanges_;
   std::jthread thread_;
 };
 
@@ -191,10 +189,9 @@ void CoapServerLink::work(const std::stop_token& stop) {
 bool CoapServerLink::is_repeated(const coap_session_t* session, const coap_pdu_t* request) {
   std::string key = std::string(coap_session_str(session)) + " " + std::to_string(coap_pdu_get_mid(request)) + " " +
                     token_text(request);
-  if (std::ranges::find(remembered_, key) != remembered_.end()) return true;
-  remembered_.push_back(std::move(key));
-  if (remembered_.size() > kRememberedMessages) remembered_.pop_front();
-  return false;
+  if (!exchanges_.is_repeated(std::move(key), clock_.now())) return false;
+  events_.repeated();
+  return true;
 }
 
 /// The answer comes later. Where the code stays 0, libcoap only confirms that the request has come.

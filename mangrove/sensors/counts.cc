@@ -26,6 +26,7 @@ const std::vector<SourceCounter>& source_counters() {
       {"duplicates", "Messages whose id was seen before", [](const C& c) { return c.duplicates; }},
       {"failed", "Questions without an answer", [](const C& c) { return c.failed; }},
       {"reconnects", "Connections that were made again", [](const C& c) { return c.reconnects; }},
+      {"repetitions", "Messages of CoAP that came once more", [](const C& c) { return c.repetitions; }},
       {"unsubscribed", "Subscriptions that the broker has refused", [](const C& c) { return c.unsubscribed; }},
       {"late", "Values whose windows were closed", [](const C& c) { return c.windows.late; }},
       {"ahead", "Values from the future", [](const C& c) { return c.windows.ahead; }},

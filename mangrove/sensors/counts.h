@@ -19,6 +19,7 @@ struct SourceCounts {
   std::uint64_t duplicates = 0;  // messages whose id had been seen
   std::uint64_t failed = 0;      // questions that the network refused, or whose answer found no topic
   std::uint64_t reconnects = 0;
+  std::uint64_t repetitions = 0;   // messages of CoAP that came once more
   std::uint64_t unsubscribed = 0;  // subscriptions that the broker has refused
   std::uint64_t waiting = 0;       // messages in the queue now
   WindowCounts windows;

@@ -29,6 +29,7 @@ struct Receipt {
 struct LinkEvents {
   std::function<void(Message)> came;
   std::function<void(Receipt)> receipt;  // once for each token that send() took
+  std::function<void()> repeated;        // something came once more, and was left out
   std::function<void()> unsubscribed;    // the other side refuses the subscription
   std::function<void()> changed;         // is_connected() says something else now
   std::function<Seconds()> wall_clock;   // since 1970

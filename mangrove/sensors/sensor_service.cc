@@ -145,6 +145,7 @@ Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& model
     LinkEvents events{
         .came = receiver(*parts->worker, parts->sources[i]->queue, parts->inbox, i, source.max_message),
         .receipt = [inbox = parts->inbox](const Receipt& receipt) { inbox->add(receipt); },
+        .repeated = [worker = parts->worker.get(), i] { worker->count(i, &SourceCounts::repetitions); },
         .unsubscribed = [worker = parts->worker.get(), i] { worker->count(i, &SourceCounts::unsubscribed); },
         .changed = [inbox = parts->inbox] { inbox->wake(); },
         .wall_clock = wall_clock};

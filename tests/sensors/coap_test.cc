@@ -9,6 +9,7 @@
 #include "tests/sensors/broker.h"
 
 #include "mangrove/sensors/coap_blocks.h"
+#include "mangrove/sensors/coap_exchanges.h"
 
 namespace mangrove::sensors {
 namespace {
@@ -41,6 +42,22 @@ TEST(CoapBlocks, RefusesGapsLongBodiesAndTooManyOfThem) {
   EXPECT_EQ(blocks.add(2, 0, true, "12345", Instant{0}).state, State::no_room);
   EXPECT_EQ(blocks.add(2, 0, true, "12345", Instant{61}).state, State::more) << "the other one has been forgotten";
   EXPECT_EQ(blocks.bytes(), 5);
+}
+
+TEST(CoapExchanges, KnowARepeatedMessageUntilItsNumberMayBeUsedAgain) {
+  CoapExchanges exchanges;
+  EXPECT_FALSE(exchanges.is_repeated("a 1", Instant{0}));
+  EXPECT_FALSE(exchanges.is_repeated("a 2", Instant{1}));
+  EXPECT_TRUE(exchanges.is_repeated("a 1", Instant{246}));
+  EXPECT_FALSE(exchanges.is_repeated("a 1", Instant{247.5}));
+  EXPECT_TRUE(exchanges.is_repeated("a 2", Instant{247.5}));
+}
+
+TEST(CoapExchanges, RememberTheLastThousand) {
+  CoapExchanges exchanges;
+  for (int i = 0; i < 1001; ++i) EXPECT_FALSE(exchanges.is_repeated(std::to_string(i), Instant{0}));
+  EXPECT_TRUE(exchanges.is_repeated("1", Instant{0}));
+  EXPECT_FALSE(exchanges.is_repeated("0", Instant{0}));
 }
 
 std::string put(const std::string& url, const std::string& file, const std::vector<std::string>& more = {}) {
