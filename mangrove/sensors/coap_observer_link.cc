@@ -49,7 +49,9 @@ class CoapObserverLink final : public Link {
   CoapBlocks blocks_;
   std::unique_ptr<CoapContext> context_;
   Instant heard_;
-  bool has_heard_ = false;  // since the observation was asked for
+  bool has_heard_ = false;   // since the observation was asked for
+  bool is_refresh_ = false;  // nothing whole has come since it was asked for again
+  std::string last_;         // body
   std::atomic<bool> is_connected_ = false;
   std::atomic<std::uint64_t> connections_ = 0;
   std::jthread thread_;
@@ -139,6 +141,7 @@ void CoapObserverLink::work(const std::stop_token& stop) {
                   Random(std::hash<std::string>()(options_.name + url_.host)));
   while (!stop.stop_requested()) {
     const Status observed = observe(stop);
+    is_refresh_ = observed.ok();
     if (observed.ok()) {
       backoff.succeeded();
       continue;
@@ -160,8 +163,14 @@ coap_response_t CoapObserverLink::came(const coap_pdu_t* received) {
   if (!std::exchange(has_heard_, true) && !is_connected_.exchange(true)) ++connections_;
   CoapBlocks::Step step =
       blocks_.add(0, offset, offset + size < total, {reinterpret_cast<const char*>(data), size}, heard_);
-  if (step.state == CoapBlocks::State::whole)
-    events_.came({.topic = url_.path, .payload = std::move(step.body), .arrived = events_.wall_clock()});
+  if (step.state != CoapBlocks::State::whole) return COAP_RESPONSE_OK;
+  // the answer to a refresh is the state that has been told already, unless it has changed
+  if (std::exchange(is_refresh_, false) && step.body == last_) {
+    events_.repeated();
+    return COAP_RESPONSE_OK;
+  }
+  last_ = step.body;
+  events_.came({.topic = url_.path, .payload = std::move(step.body), .arrived = events_.wall_clock()});
   return COAP_RESPONSE_OK;
 }
 

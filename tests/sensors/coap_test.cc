@@ -129,5 +129,19 @@ TEST_F(Coap, ObservesAResourceOfASensor) {
   EXPECT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sources[0].answered == 2; }));
 }
 
+TEST_F(Coap, ARefreshOfAnObservationDoesNotDoubleTheLastReading) {
+  const auto sensor =
+      cluster::ChildProcess::start(kCoapServer, {"-A", "127.0.0.1", "-p", std::to_string(port), "-d", "5"}, "");
+  ASSERT_TRUE(sensor.ok()) << sensor.error().message;
+  const std::string url = "coap://" + address + "/leaf";
+  ASSERT_TRUE(wait_for([&] {
+    output_of(kCoapClient, {"-B", "2", "-m", "put", "-e", "[9,0,0]", url});
+    return output_of(kCoapClient, {"-B", "2", url}).find("[9,0,0]") != std::string::npos;
+  }));
+  const RunningService service("leaf:\n  kind: coap-observe\n  refresh: 1s\n  url: " + url + "\n");
+  ASSERT_TRUE(service.wait_until([](const SensorCounts& counts) { return counts.sources[0].repetitions >= 2; }));
+  EXPECT_EQ(service.counts().sources[0].received, 1U);
+}
+
 }  // namespace
 }  // namespace mangrove::sensors
