@@ -26,6 +26,7 @@ parts="
   graph/graph.cc                graph/node_check.h              create() checks nodes
   graph/graph.cc                graph/node_inference.h          create() infers shapes of nodes
   graph/graph.cc                graph/operator.h                the same
+  graph/graph.cc                graph/sample_order.h            create() keeps samples apart
   graph/graph.cc                graph/topological_sort.h        create() sorts nodes
   graph/shape_values.cc         graph/shape_evaluators.h        a table: its rows
   learn/loss.cc                 learn/losses/rules.h            a table: its rows

@@ -80,7 +80,8 @@ Status ExternalData::fetch(onnx::TensorProto& tensor) {
     return make_error(Code::data_loss, "external data: " + std::to_string(needed) + " bytes from " +
                                            std::to_string(begin) + " on are not all in " + path.string() +
                                            ", which has " + std::to_string(file.size()));
-  const Bytes taken = external.shape.elements() * static_cast<Bytes>(size_of(external.dtype));  // floats of 16 bits become f32
+  const Bytes taken =
+      external.shape.elements() * static_cast<Bytes>(size_of(external.dtype));  // floats of 16 bits become f32
   if (taken > kMostFetched - fetched_)
     return make_error(Code::resource_exhausted,
                       "the network has more than " + format_bytes(kMostFetched) + " of external data");

@@ -83,8 +83,8 @@ Status pad(Node& node, const Initializers& initializers) {
 Status resize(Node& node, const Initializers& initializers) {
   if (take_integer(node, "antialias", 0) != 0) return not_supported(node, "attribute antialias");
   if (const auto found = node.attributes.find("keep_aspect_ratio_policy"); found != node.attributes.end()) {
-    const auto* policy = std::get_if<std::string>(&found->second);
-    if (policy == nullptr || *policy != "stretch") return not_supported(node, "a keep_aspect_ratio_policy but stretch");
+    const auto* kept = std::get_if<std::string>(&found->second);
+    if (kept == nullptr || *kept != "stretch") return not_supported(node, "a keep_aspect_ratio_policy but stretch");
     node.attributes.erase(found);
   }
   if (!node.attributes.contains("axes")) return {};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "mangrove/base/format.h"
 
@@ -27,12 +29,14 @@ std::string latency_text(const serve::TrafficCounts& traffic) {
 }
 
 nlohmann::json sensors_json(const sensors::SensorCounts& counts) {
-  nlohmann::json report = {{"sources", nlohmann::json::array()}};
-  for (const sensors::SensorCounter& counter : sensors::sensor_counters()) report[counter.name] = counter.value(counts);
+  nlohmann::json sources = nlohmann::json::array();
   for (const sensors::SourceCounts& source : counts.sources) {
-    nlohmann::json& one = report["sources"].emplace_back(nlohmann::json{{"source", source.source}});
+    nlohmann::json one = {{"source", source.source}};
     for (const sensors::SourceCounter& counter : sensors::source_counters()) one[counter.name] = counter.value(source);
+    sources.push_back(std::move(one));
   }
+  nlohmann::json report = {{"sources", std::move(sources)}};
+  for (const sensors::SensorCounter& counter : sensors::sensor_counters()) report[counter.name] = counter.value(counts);
   return report;
 }
 
@@ -63,7 +67,7 @@ nlohmann::json ServeReport::json() const {
                            {"requests_per_s", rate_of(traffic.answered, seconds)},
                            {"latency", {{"p50_s", traffic.quantile(0.5)}, {"p99_s", traffic.quantile(0.99)}}},
                            {"seconds", seconds}};
-  if (sensors) report["sensors"] = sensors_json(*sensors);
+  if (sensors) report.emplace("sensors", sensors_json(*sensors));
   return report;
 }
 
