@@ -70,15 +70,7 @@ void Worker::run() {
     if (clock_.now() >= ask_again_) ask_waiting();
     is_busy = take_messages() || is_busy;
     store_round();
-    delivery_.pump(content.receipts, clock_.now());
-    {
-      const MutexLock lock(mutex_);
-      counts_.sent = delivery_.sent();
-      counts_.refused = delivery_.refused();
-      counts_.unsent = delivery_.unsent();
-      counts_.waiting = delivery_.waiting();
-      counts_.disk_errors = delivery_.disk_errors();
-    }
+    deliver(content.receipts);
     if (!content.is_stopping) continue;
     const bool is_done = is_idle() && delivery_.in_flight() == 0;
     if (is_done || clock_.now() >= content.until) break;
@@ -93,7 +85,17 @@ void Worker::give_up() {
   for (const Pending& question : std::exchange(waiting_, {}))
     fail(*question, make_error(Code::unavailable, "the server has been stopped before the network could take it"));
   store_round();
-  delivery_.pump(content.receipts, clock_.now());
+  deliver(content.receipts);
+}
+
+void Worker::deliver(const std::vector<Receipt>& receipts) {
+  delivery_.pump(receipts, clock_.now());
+  const MutexLock lock(mutex_);
+  counts_.sent = delivery_.sent();
+  counts_.refused = delivery_.refused();
+  counts_.unsent = delivery_.unsent();
+  counts_.waiting = delivery_.waiting();
+  counts_.disk_errors = delivery_.disk_errors();
 }
 
 /// Until its id is stored, a message counts as one that is on its way.

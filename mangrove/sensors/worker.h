@@ -67,6 +67,7 @@ class Worker {
   Status send(const Source& templates, const Question& question, const Verdict& verdict);
   void store_round();
   void give_up();
+  void deliver(const std::vector<Receipt>& receipts);
   bool is_idle() const;
   bool has_room() const;
 
