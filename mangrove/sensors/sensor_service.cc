@@ -125,7 +125,7 @@ SensorService::~SensorService() {
   stop(0);
 }
 
-Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& models, SensorOptions options) {
+Result<std::unique_ptr<SensorService>> SensorService::start(serve::Models& models, const SensorOptions& options) {
   auto parts = std::make_unique<Parts>();
   for (const SourceOptions& one : options.file.sources) {
     MG_TRY(std::unique_ptr<Source> source, make_source(one));

@@ -29,7 +29,7 @@ class SensorService {
  public:
   /// models: must outlive it. errors: those of the offline buffer and of LinkKind::start(); not_found (no such model);
   /// invalid_argument (a window that the model does not take).
-  static Result<std::unique_ptr<SensorService>> start(serve::Models& models, SensorOptions options);
+  static Result<std::unique_ptr<SensorService>> start(serve::Models& models, const SensorOptions& options);
   /// Stops at once.
   ~SensorService();
 
