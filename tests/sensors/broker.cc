@@ -150,8 +150,7 @@ std::shared_ptr<serve::Model> largest_number() {
   return std::make_shared<LargestNumber>();
 }
 
-RunningService::RunningService(const std::string& yaml)
-    : models(std::make_unique<serve::OneModel>(largest_number(), [] { return true; })) {
+RunningService::RunningService(const std::string& yaml) : models(std::make_unique<OneModel>(largest_number())) {
   auto file = parse_sources(yaml, "sources.yaml");
   MG_CHECK_MSG(file.ok(), file.error().message);
   auto started_one = SensorService::start(*models, {.file = std::move(*file), .model = "m"});

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/sensors/one_model.h"
 
 #include "mangrove/cluster/child_process.h"
 #include "mangrove/sensors/sensor_service.h"
-#include "mangrove/serve/protocol/models.h"
 
 namespace mangrove::sensors {
 
@@ -67,7 +67,7 @@ struct RunningService {
   /// Until a count is reached.
   bool wait_until(const std::function<bool(const SensorCounts&)>& condition) const;
 
-  std::unique_ptr<serve::OneModel> models;
+  std::unique_ptr<OneModel> models;
   std::unique_ptr<SensorService> service;
 };
 

@@ -10,6 +10,7 @@
 
 #include "tests/base/temporary_folder.h"
 #include "tests/sensors/broker.h"
+#include "tests/sensors/one_model.h"
 
 #include "mangrove/sensors/outbox.h"
 
@@ -87,7 +88,7 @@ struct OneWorker {
   SourceCounts counts() const { return worker->counts().sources.at(0); }
 
   const std::shared_ptr<HeldModel> model = std::make_shared<HeldModel>();
-  serve::OneModel models{model, [] { return true; }};
+  OneModel models{model};
   const std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
   std::vector<std::unique_ptr<Source>> sources;
   std::unique_ptr<Worker> worker;
