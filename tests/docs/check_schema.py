@@ -27,7 +27,7 @@ MISTAKES = {
 }
 # What it has to take.
 VARIANTS = {
-    "a time": ("train", "answer_timeout", "30s"),
+    "a time": ("train", "step_timeout", "30s"),
     "a method with an option": ("train", "aggregate", "trimmed_mean(1)"),
     "a text that YAML takes for a number": ("train", "codec", 0.5),
     "a section with the defaults alone": (None, "eval", None),
