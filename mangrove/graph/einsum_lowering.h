@@ -11,7 +11,7 @@ namespace mangrove {
 
 /// An Einsum of two operands that is a product of matrices, as Transpose and MatMul, for which there are fast kernels:
 /// "bhid,bhjd->bhij", "bic,cd->bid". Any other stays as it is, and so does one that does not fit its operands.
-/// Its inputs are in `values`; names of `initializers` are not used for new values.
+/// Its inputs are in `values`; new values get names that no initializer has.
 std::vector<Node> einsum_as_matmul(Node node, const std::map<std::string, Tensor>& initializers, const Values& values);
 
 }  // namespace mangrove

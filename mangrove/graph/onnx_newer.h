@@ -16,8 +16,8 @@ namespace mangrove {
 /// errors: unimplemented: a form that opset 17 has not, such as an antialiased Resize; the message names the node.
 Status rewrite_newer_opset(GraphParts& parts, std::int64_t from);
 
-/// The same for what cannot be said without the input's shape: a node of opset `from`, its inputs in `values`, as nodes
-/// of opset 17. Constants that these need are added to `initializers` and `values`.
+/// Rewrites, in the same way, what cannot be said without the input's shape: a node of opset `from`, its inputs in
+/// `values`, as nodes of opset 17. Constants that these need are added to `initializers` and `values`.
 ///   Split                         into parts of which the last is smaller
 ///   Pad, Resize                   of some axes only
 ///   GroupNormalization before 21  had a scale and a bias for each group

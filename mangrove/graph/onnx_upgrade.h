@@ -16,9 +16,9 @@ namespace mangrove {
 /// that opset 17 has not; the message names the node.
 Status upgrade_opset(GraphParts& parts, std::int64_t from);
 
-/// The same for what cannot be said without the input's shape: a node of opset `from`, its inputs in `values`, as nodes
-/// of opset 17. Constants that these need are added to `initializers` and `values`.
-/// What opsets after 17 say: see rewrite_newer_with_shapes.
+/// Rewrites, in the same way, what cannot be said without the input's shape: a node of opset `from`, its inputs in
+/// `values`, as nodes of opset 17. Constants that these need are added to `initializers` and `values`. What opsets
+/// after 17 say: see rewrite_newer_with_shapes.
 ///   Einsum                                    of two operands: see einsum_as_matmul
 ///   Softmax, LogSoftmax, Hardmax before 13   all dimensions from axis on were taken together
 std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,

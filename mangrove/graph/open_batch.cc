@@ -1,140 +1,20 @@
 #include "mangrove/graph/open_batch.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
+#include "mangrove/graph/operator.h"
 #include "mangrove/graph/sample_order.h"
 
 namespace mangrove {
 namespace {
-
-// Operators that compute each sample by itself, or refuse a symbolic shape where they would not. Of the reductions this
-// is so where their result still has the batch, which is checked for all.
-constexpr std::array kSampleBySample = {
-    "Abs",
-    "Acos",
-    "Acosh",
-    "Add",
-    "And",
-    "ArgMax",
-    "ArgMin",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "AveragePool",
-    "BatchNormalization",
-    "Cast",
-    "Ceil",
-    "Celu",
-    "Clip",
-    "Concat",
-    "Conv",
-    "ConvTranspose",
-    "Cos",
-    "Cosh",
-    "CumSum",
-    "DepthToSpace",
-    "Div",
-    "Dropout",
-    "Elu",
-    "Equal",
-    "Erf",
-    "Exp",
-    "Expand",
-    "Flatten",
-    "Floor",
-    "GRU",
-    "Gather",
-    "Gelu",
-    "Gemm",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "Greater",
-    "GreaterOrEqual",
-    "GridSample",
-    "GroupNormalization",
-    "HardSigmoid",
-    "HardSwish",
-    "Hardmax",
-    "Identity",
-    "InstanceNormalization",
-    "IsInf",
-    "IsNaN",
-    "LRN",
-    "LSTM",
-    "LayerNormalization",
-    "LeakyRelu",
-    "Less",
-    "LessOrEqual",
-    "Log",
-    "LogSoftmax",
-    "MatMul",
-    "Max",
-    "MaxPool",
-    "Mean",
-    "Min",
-    "Mish",
-    "Mod",
-    "Mul",
-    "Neg",
-    "Not",
-    "Or",
-    "PRelu",
-    "Pad",
-    "Pow",
-    "RNN",
-    "Reciprocal",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "Relu",
-    "Reshape",
-    "Resize",
-    "Round",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Sinh",
-    "Slice",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "SpaceToDepth",
-    "Split",
-    "Sqrt",
-    "Squeeze",
-    "Sub",
-    "Sum",
-    "Tan",
-    "Tanh",
-    "ThresholdedRelu",
-    "Tile",
-    "TopK",
-    "Transpose",
-    "Trilu",
-    "Unsqueeze",
-    "Where",
-    "Xor",
-};
 
 using Ints = std::vector<std::int64_t>;
 
@@ -317,7 +197,7 @@ class BatchOpener {
   // Whether the node computes each sample by itself.
   Status check(const Node& node) const {
     if (std::ranges::none_of(node.inputs, [&](const auto& input) { return is_symbolic(input); })) return {};
-    if (std::ranges::find(kSampleBySample, std::string_view(node.op)) == kSampleBySample.end()) {
+    if (find_operator(node.op)->mixes_samples) {
       return make_error(Code::unimplemented, describe(node) + ": the operator may mix the samples of a batch");
     }
     for (const std::string& output : node.outputs) {

@@ -46,8 +46,10 @@ struct Operator {
   std::vector<std::size_t> constants = {};  // positions of inputs whose values must be known when a graph is made
                                             // (axes, k, limits); a node that computes one must fold away
   bool differentiable = true;               // false: no gradient flows through it (comparisons, indices, integers)
-  bool activation = false;  // one input, one output, elementwise, derivative computable from the output:
-                            // may be fused into the node before it
+  bool activation = false;     // one input, one output, elementwise, derivative computable from the output:
+                               // may be fused into the node before it
+  bool mixes_samples = false;  // what it computes of a sample may depend on others of the batch, although its shape
+                               // rule takes a symbolic batch: keeps open_batch from opening a file with a batch of 1
 
   /// Types and shapes of the outputs, from those of the inputs. The error's message says what does not fit, with both
   /// shapes (the caller puts the node's name in front).

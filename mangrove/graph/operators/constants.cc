@@ -24,6 +24,7 @@ Operator constant_operator(std::string_view type, std::size_t inputs, std::vecto
           .attributes = std::move(attributes),
           .parameters = {},
           .differentiable = false,
+          .mixes_samples = true,
           .infer = {},
           .cost = cost};
 }

@@ -13,20 +13,10 @@ namespace {
 using Infos = std::vector<ValueInfo>;
 using Kind = Operator::AttributeKind;
 
-OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
-  return traffic(inputs, outputs);
-}
-
 Operator indexing_operator(std::string_view type, std::size_t inputs, std::vector<Operator::AttributeRule> attributes) {
-  return {.type = type,
-          .min_inputs = inputs,
-          .max_inputs = inputs,
-          .min_outputs = 1,
-          .max_outputs = 1,
-          .attributes = std::move(attributes),
-          .parameters = {},
-          .infer = {},
-          .cost = copy_cost};
+  Operator row = moving_operator(type, inputs, inputs, std::move(attributes));
+  row.mixes_samples = true;
+  return row;
 }
 
 // The shape of what the indices name.

@@ -14,23 +14,6 @@ namespace {
 using Infos = std::vector<ValueInfo>;
 using Kind = Operator::AttributeKind;
 
-OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
-  return traffic(inputs, outputs);
-}
-
-Operator movement_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs,
-                           std::vector<Operator::AttributeRule> attributes) {
-  return {.type = type,
-          .min_inputs = min_inputs,
-          .max_inputs = max_inputs,
-          .min_outputs = 1,
-          .max_outputs = 1,
-          .attributes = std::move(attributes),
-          .parameters = {},
-          .infer = {},
-          .cost = copy_cost};
-}
-
 // Whether b can be joined to a along `axis`.
 bool joins(const Shape& a, const Shape& b, std::size_t axis) {
   if (a.rank() != b.rank()) return false;
@@ -65,7 +48,7 @@ Result<Infos> infer_concat(const Node& node, const OperatorInputs& inputs) {
 
 /// Concat: the inputs one after the other along `axis`.
 Operator concat() {
-  Operator row = movement_operator("Concat", 1, std::numeric_limits<std::int32_t>::max(), {{"axis", Kind::integer}});
+  Operator row = moving_operator("Concat", 1, std::numeric_limits<std::int32_t>::max(), {{"axis", Kind::integer}});
   row.infer = infer_concat;
   return row;
 }
@@ -81,7 +64,7 @@ Result<Infos> infer_split(const Node& node, const OperatorInputs& inputs) {
 
 /// Split: the parts of the data along `axis`, as long as the constant input 1 says, or equal.
 Operator split() {
-  Operator row = movement_operator("Split", 1, 2, {{"axis", Kind::integer}});
+  Operator row = moving_operator("Split", 1, 2, {{"axis", Kind::integer}});
   row.constants = {1};
   row.max_outputs = std::numeric_limits<std::int32_t>::max();
   row.infer = infer_split;
@@ -97,7 +80,7 @@ Result<Infos> infer_slice(const Node& node, const OperatorInputs& inputs) {
 
 /// Slice: data[start:end:step] as numpy has it, along the axes of constant input 3 (or the first ones).
 Operator slice() {
-  Operator row = movement_operator("Slice", 3, 5, {});
+  Operator row = moving_operator("Slice", 3, 5, {});
   row.constants = {1, 2, 3, 4};
   row.infer = infer_slice;
   return row;
@@ -111,7 +94,7 @@ Result<Infos> infer_pad(const Node& node, const OperatorInputs& inputs) {
 /// Pad: constant input 1 says how much before and after each dimension; the value is constant input 2, the nearest
 /// element (edge) or the one mirrored at the border (reflect).
 Operator pad() {
-  Operator row = movement_operator("Pad", 2, 3, {{"mode", Kind::string}});
+  Operator row = moving_operator("Pad", 2, 3, {{"mode", Kind::string}});
   row.constants = {1, 2};
   row.infer = infer_pad;
   return row;
@@ -127,7 +110,7 @@ Result<Infos> infer_transpose(const Node& node, const OperatorInputs& inputs) {
 
 /// Transpose: dimension i of the result is dimension perm[i] of the data.
 Operator transpose() {
-  Operator row = movement_operator("Transpose", 1, 1, {{"perm", Kind::integers}});
+  Operator row = moving_operator("Transpose", 1, 1, {{"perm", Kind::integers}});
   row.parameters = {0};
   row.infer = infer_transpose;
   return row;
@@ -163,7 +146,7 @@ Result<Infos> infer_gather(const Node& node, const OperatorInputs& inputs) {
 /// Gather: the slices of the data along `axis` that the indices name, e.g. rows of an embedding; negative ones count
 /// from the end. A fed index that does not exist gives zeros.
 Operator gather() {
-  Operator row = movement_operator("Gather", 2, 2, {{"axis", Kind::integer}});
+  Operator row = moving_operator("Gather", 2, 2, {{"axis", Kind::integer}});
   row.parameters = {0};
   row.infer = infer_gather;
   return row;
@@ -176,14 +159,14 @@ Result<Infos> infer_blocks(const Node& node, const OperatorInputs& inputs) {
 
 /// DepthToSpace: blocks of channels become squares of pixels: [N, C b b, H, W] to [N, C, H b, W b].
 Operator depth_to_space() {
-  Operator row = movement_operator("DepthToSpace", 1, 1, {{"blocksize", Kind::integer}, {"mode", Kind::string}});
+  Operator row = moving_operator("DepthToSpace", 1, 1, {{"blocksize", Kind::integer}, {"mode", Kind::string}});
   row.infer = infer_blocks;
   return row;
 }
 
 /// SpaceToDepth: the reverse of DepthToSpace (mode DCR).
 Operator space_to_depth() {
-  Operator row = movement_operator("SpaceToDepth", 1, 1, {{"blocksize", Kind::integer}});
+  Operator row = moving_operator("SpaceToDepth", 1, 1, {{"blocksize", Kind::integer}});
   row.infer = infer_blocks;
   return row;
 }
@@ -208,13 +191,13 @@ OperatorCost resize_cost(const Node& node, const OperatorInputs& inputs, std::sp
 /// Resize: nearest, linear or cubic interpolation along each dimension, by constant scales (input 2) or to constant
 /// sizes (input 3).
 Operator resize() {
-  Operator row = movement_operator("Resize", 1, 4,
-                                   {{"coordinate_transformation_mode", Kind::string},
-                                    {"cubic_coeff_a", Kind::real},
-                                    {"exclude_outside", Kind::integer},
-                                    {"extrapolation_value", Kind::real},
-                                    {"mode", Kind::string},
-                                    {"nearest_mode", Kind::string}});
+  Operator row = moving_operator("Resize", 1, 4,
+                                 {{"coordinate_transformation_mode", Kind::string},
+                                  {"cubic_coeff_a", Kind::real},
+                                  {"exclude_outside", Kind::integer},
+                                  {"extrapolation_value", Kind::real},
+                                  {"mode", Kind::string},
+                                  {"nearest_mode", Kind::string}});
   row.constants = {1, 2, 3};
   row.infer = infer_resize;
   row.cost = resize_cost;
@@ -234,7 +217,7 @@ OperatorCost grid_sample_cost(const Node&, const OperatorInputs& inputs, std::sp
 
 /// GridSample: the data at the points of a grid, see GridGeometry.
 Operator grid_sample() {
-  Operator row = movement_operator(
+  Operator row = moving_operator(
       "GridSample", 2, 2, {{"align_corners", Kind::integer}, {"mode", Kind::string}, {"padding_mode", Kind::string}});
   row.infer = infer_grid_sample;
   row.cost = grid_sample_cost;
@@ -252,7 +235,7 @@ Result<Infos> infer_tile(const Node&, const OperatorInputs& inputs) {
 
 /// Tile: the data repeated along each dimension as often as constant input 1 says.
 Operator tile() {
-  Operator row = movement_operator("Tile", 2, 2, {});
+  Operator row = moving_operator("Tile", 2, 2, {});
   row.constants = {1};
   row.infer = infer_tile;
   return row;
@@ -266,7 +249,7 @@ Result<Infos> infer_trilu(const Node& node, const OperatorInputs& inputs) {
 /// Trilu: the elements of each matrix [..., H, W] that lie on diagonal k (constant input 1) and above it, or with
 /// `upper` 0 below it; the others are 0.
 Operator trilu() {
-  Operator row = movement_operator("Trilu", 1, 2, {{"upper", Kind::integer}});
+  Operator row = moving_operator("Trilu", 1, 2, {{"upper", Kind::integer}});
   row.constants = {1};
   row.infer = infer_trilu;
   return row;

@@ -108,6 +108,7 @@ Operator einsum() {
           .max_outputs = 1,
           .attributes = {{"equation", Operator::AttributeKind::string}},
           .parameters = {0, 1, 2, 3, 4, 5, 6, 7},
+          .mixes_samples = true,
           .infer = infer_einsum,
           .cost = einsum_cost};
 }

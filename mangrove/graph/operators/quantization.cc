@@ -159,6 +159,7 @@ Operator integer_operator(std::string_view type, std::size_t min_inputs, std::si
           .attributes = {},
           .parameters = {},
           .differentiable = false,
+          .mixes_samples = true,
           .infer = std::move(infer),
           .cost = std::move(cost)};
 }

@@ -7,10 +7,6 @@
 namespace mangrove::rows {
 namespace {
 
-OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
-  return traffic(inputs, outputs);
-}
-
 Result<std::vector<ValueInfo>> infer_identity(const Node&, const OperatorInputs& inputs) {
   return std::vector<ValueInfo>{*inputs.values[0]};
 }
@@ -28,15 +24,10 @@ Result<std::vector<ValueInfo>> infer_dropout(const Node& node, const OperatorInp
 }
 
 Operator pass_through(std::string_view type, std::size_t min_inputs, std::size_t max_inputs) {
-  return {.type = type,
-          .min_inputs = min_inputs,
-          .max_inputs = max_inputs,
-          .min_outputs = 1,
-          .max_outputs = 1,
-          .attributes = {},
-          .parameters = {0},
-          .infer = infer_identity,
-          .cost = copy_cost};
+  Operator row = moving_operator(type, min_inputs, max_inputs);
+  row.parameters = {0};
+  row.infer = infer_identity;
+  return row;
 }
 
 /// Identity: y = x.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "mangrove/graph/broadcast.h"
 
@@ -95,6 +96,21 @@ OperatorCost elementwise_cost(const OperatorInputs& inputs, std::span<const Valu
   OperatorCost cost = traffic(inputs, outputs, parameters);
   cost.flops = flops_per_element * static_cast<double>(outputs[0].shape.elements());
   return cost;
+}
+
+Operator moving_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs,
+                         std::vector<Operator::AttributeRule> attributes) {
+  return {.type = type,
+          .min_inputs = min_inputs,
+          .max_inputs = max_inputs,
+          .min_outputs = 1,
+          .max_outputs = 1,
+          .attributes = std::move(attributes),
+          .parameters = {},
+          .infer = {},
+          .cost = [](const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+            return traffic(inputs, outputs);
+          }};
 }
 
 }  // namespace mangrove::rows

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "mangrove/graph/operator.h"
 
@@ -34,5 +36,10 @@ OperatorCost traffic(const OperatorInputs& inputs, std::span<const ValueInfo> ou
 /// The same with a number of flops per element of output 0.
 OperatorCost elementwise_cost(const OperatorInputs& inputs, std::span<const ValueInfo> outputs,
                               double flops_per_element, std::initializer_list<std::size_t> parameters = {});
+
+/// A row of an operator with one output that moves elements and computes nothing: it costs what it reads and writes.
+/// The shape rule is the caller's.
+Operator moving_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs,
+                         std::vector<Operator::AttributeRule> attributes = {});
 
 }  // namespace mangrove::rows

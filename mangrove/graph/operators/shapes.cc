@@ -12,10 +12,6 @@
 namespace mangrove::rows {
 namespace {
 
-OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
-  return traffic(inputs, outputs);
-}
-
 // Product of dimensions [first, last), which is a multiple of the batch where the batch is among them.
 std::int64_t merged(const Shape& shape, std::size_t first, std::size_t last) {
   const auto batch = shape.symbolic_axis();
@@ -152,15 +148,9 @@ Result<std::vector<ValueInfo>> infer_expand(const Node&, const OperatorInputs& i
 }
 
 Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs) {
-  return {.type = type,
-          .min_inputs = min_inputs,
-          .max_inputs = max_inputs,
-          .min_outputs = 1,
-          .max_outputs = 1,
-          .attributes = {},
-          .parameters = {0},
-          .infer = {},
-          .cost = copy_cost};
+  Operator row = moving_operator(type, min_inputs, max_inputs);
+  row.parameters = {0};
+  return row;
 }
 
 /// Flatten: the dimensions before and after `axis` merged: [N, C, H, W] to [N, C H W].
