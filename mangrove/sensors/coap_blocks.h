@@ -26,7 +26,7 @@ class CoapBlocks {
     whole,       // the body is in `body`
     incomplete,  // a block before this one is missing: the peer has to begin anew
     too_long,
-    no_room,  // for now, because of others
+    no_room,  // the bodies of other messages take it now
   };
   struct Step {
     State state = State::more;

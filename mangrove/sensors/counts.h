@@ -44,7 +44,7 @@ struct SourceCounter {
 };
 const std::vector<SourceCounter>& source_counters();
 
-/// The same of the whole.
+/// A counter of the whole service; its members are as those of SourceCounter.
 struct SensorCounter {
   const char* name;
   const char* help;

@@ -25,7 +25,7 @@ struct SourcesFile {
 /// errors: not_found; invalid_argument (unknown key or kind, a value that does not fit, sections that do not fit each
 /// other, answers that the source would read as questions; names file and line).
 Result<SourcesFile> load_sources(const fs::path& path);
-/// The same of what was read there already.
+/// Does the same with the text of a file; `path` is its name in errors.
 Result<SourcesFile> parse_sources(const std::string& text, const fs::path& path);
 
 /// The keys of a section of this kind, and those of all kinds with "". The options must outlive them.

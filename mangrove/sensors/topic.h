@@ -30,7 +30,8 @@ class TopicTemplate {
   /// errors: invalid_argument (the topic has no such level; the result is no topic that MQTT allows to publish to:
   /// empty, with a wildcard or a zero byte, beginning with $, longer than 1,000 bytes; {series} or {id} with a slash).
   Result<std::string> topic_of(const TopicFacts& facts) const;
-  /// The same without the rules of topics. errors: invalid_argument (no such level, or a result beyond 200 bytes).
+  /// The filled-in text, whether or not it may be a topic. errors: invalid_argument (no such level, or a result beyond
+  /// 200 bytes).
   Result<std::string> text_of(const TopicFacts& facts) const;
   bool is_empty() const { return parts_.empty(); }
   /// A subscription to all topics that it can give: each level with a place is '+'.

@@ -49,7 +49,7 @@ class Worker {
   /// Works until the inbox is stopped, and what is on its way is done or the grace is over.
   void run();
   SensorCounts counts() const;
-  /// Of a message that its link, or its queue, has dropped.
+  /// Adds to a counter of a source, e.g. of messages that its link or its queue has dropped.
   void count(std::size_t source, std::uint64_t SourceCounts::*counter, std::uint64_t by = 1);
 
  private:

@@ -48,7 +48,7 @@ class ClusterModel final : public LoadedModel {
   bool is_ready() const override;
   /// What the last job has failed with, or what it waits for.
   std::string problem() const override;
-  /// The same within 5 s.
+  /// Calls close(5).
   void close() override;
   /// Refuses requests from now on, and ends the job when those that wait are answered, or after this time. The others
   /// are answered with `unavailable`.

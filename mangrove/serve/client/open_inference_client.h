@@ -43,7 +43,7 @@ class OpenInferenceClient {
   /// its status says: invalid_argument (400), permission_denied (401, 403), not_found (404), resource_exhausted (413,
   /// 429), unimplemented (501), unavailable (503), deadline_exceeded (504), internal; cancelled (stopped).
   Result<ServerDescription> server();
-  /// Of the newest version, with the properties that its configuration has, where the server offers that.
+  /// Describes the newest version of a model, with the properties of its configuration where the server offers that.
   Result<ModelMetadata> metadata(const std::string& model);
   /// The names of all models of the server, each once.
   Result<std::vector<std::string>> models();
