@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "mangrove/base/make_rows.h"
 #include "mangrove/base/table.h"
 #include "mangrove/codec/codecs/rows.h"
 
@@ -9,11 +10,7 @@ namespace mangrove::codec {
 namespace {
 
 const std::vector<CodecRow>& table() {
-  static const std::vector<CodecRow> kRows = [] {
-    std::vector<CodecRow> made;
-    for (const auto row : rows::kAll) made.push_back(row());
-    return made;
-  }();
+  static const std::vector<CodecRow> kRows = make_rows(rows::kAll);
   return kRows;
 }
 

@@ -1,14 +1,15 @@
 #include "mangrove/compress/method.h"
 
-#include <array>
+#include <vector>
 
+#include "mangrove/base/make_rows.h"
 #include "mangrove/compress/methods/rows.h"
 
 namespace mangrove::compress {
 
 std::span<const MethodRow> methods() {
-  static const std::array kMethods = {rows::prune(), rows::share(), rows::channels(), rows::low_rank(), rows::train()};
-  return kMethods;
+  static const std::vector<MethodRow> kRows = make_rows(rows::kAll);
+  return kRows;
 }
 
 }  // namespace mangrove::compress

@@ -2,13 +2,14 @@
 
 #include "mangrove/compress/method.h"
 
-/// The rows of the table, one file each.
+/// All methods, in the order of the page and of `--help`. Each is the name of its file, and of the function there that
+/// makes its row.
+#define MG_COMPRESSION_METHODS prune, share, channels, low_rank, train
+
 namespace mangrove::compress::rows {
 
-MethodRow channels();
-MethodRow low_rank();
-MethodRow prune();
-MethodRow share();
-MethodRow train();
+using MakeRow = MethodRow();
+MakeRow MG_COMPRESSION_METHODS;
+inline constexpr MakeRow* kAll[] = {MG_COMPRESSION_METHODS};
 
 }  // namespace mangrove::compress::rows

@@ -1,5 +1,6 @@
 #include "mangrove/train/aggregation/aggregation.h"
 
+#include "mangrove/base/make_rows.h"
 #include "mangrove/base/table.h"
 #include "mangrove/train/aggregation/rules/rows.h"
 
@@ -7,11 +8,7 @@ namespace mangrove::train {
 namespace {
 
 const std::vector<AggregationRow>& table() {
-  static const std::vector<AggregationRow> kRows = [] {
-    std::vector<AggregationRow> made;
-    for (const auto row : rules::kAll) made.push_back(row());
-    return made;
-  }();
+  static const std::vector<AggregationRow> kRows = make_rows(rules::kAll);
   return kRows;
 }
 

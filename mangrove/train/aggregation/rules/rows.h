@@ -1,23 +1,16 @@
 #pragma once
 
-#include <array>
-
 #include "mangrove/train/aggregation/aggregation.h"
 
-// The rules: each is defined in the file of its name, declared here, and listed in kAll.
+/// All rules, in the order of docs/robust-aggregation.md. Each is the name of its file, and of the function there that
+/// makes its row.
+#define MG_AGGREGATIONS mean, median, trimmed_mean, krum, multi_krum, geometric_median, centered_clipping
+
 namespace mangrove::train::rules {
 
-AggregationRow mean();
-AggregationRow median();
-AggregationRow trimmed_mean();
-AggregationRow krum();
-AggregationRow multi_krum();
-AggregationRow geometric_median();
-AggregationRow centered_clipping();
-
-/// All rules, in the order of docs/robust-aggregation.md.
-inline constexpr std::array kAll = {&mean,       &median,           &trimmed_mean,     &krum,
-                                    &multi_krum, &geometric_median, &centered_clipping};
+using MakeRow = AggregationRow();
+MakeRow MG_AGGREGATIONS;
+inline constexpr MakeRow* kAll[] = {MG_AGGREGATIONS};
 
 /// A parameter f: how many workers may lie.
 constexpr CallParameter kLiars{.name = "f", .fallback = 1, .least = 1, .most = 10'000, .is_whole = true};
