@@ -2,16 +2,19 @@
 
 namespace mangrove::cli {
 
-// A file each in commands/.
+/// All commands, in the order of `mangrove --help`. Each is a function in commands/, in the file of its name.
+#define MG_COMMANDS                                                                                                    \
+  add_run_command, add_train_command, add_eval_command, add_predict_command, add_quantize_command,                     \
+      add_compress_command, add_tune_exits_command, add_privacy_command, add_infer_command, add_serve_command,         \
+      add_service_command, add_bench_command, add_profile_command, add_plan_command, add_place_command,                \
+      add_coordinator_command, add_node_command, add_invite_command, add_join_command, add_members_command,            \
+      add_revoke_command, add_ca_command, add_nodes_command, add_top_command, add_dashboard_command,                   \
+      add_report_command, add_jobs_command, add_job_command, add_switch_command, add_sim_command, add_testbed_command, \
+      add_data_command, add_model_command, add_strategies_command, add_doctor_command, add_health_command,             \
+      add_completion_command, add_man_command
+
 using AddCommand = void(CLI::App& app, CommandContext& context);
-AddCommand add_run_command, add_train_command, add_eval_command, add_predict_command, add_quantize_command,
-    add_compress_command, add_tune_exits_command, add_privacy_command, add_infer_command, add_serve_command,
-    add_service_command, add_bench_command, add_profile_command, add_plan_command, add_place_command,
-    add_coordinator_command, add_node_command, add_invite_command, add_join_command, add_members_command,
-    add_revoke_command, add_ca_command, add_nodes_command, add_top_command, add_dashboard_command, add_report_command,
-    add_jobs_command, add_job_command, add_switch_command, add_sim_command, add_testbed_command, add_data_command,
-    add_model_command, add_strategies_command, add_doctor_command, add_health_command, add_completion_command,
-    add_man_command;
+AddCommand MG_COMMANDS;
 
 namespace {
 
@@ -22,16 +25,7 @@ void add_help_command(CLI::App& app, CommandContext&) {
   command->footer("Examples:\n  mangrove help train\n  mangrove help data pack");
 }
 
-/// In the order of `mangrove --help`.
-constexpr AddCommand* kCommands[] = {
-    add_run_command,         add_train_command,      add_eval_command,    add_predict_command,    add_quantize_command,
-    add_compress_command,    add_tune_exits_command, add_privacy_command, add_infer_command,      add_serve_command,
-    add_service_command,     add_bench_command,      add_profile_command, add_plan_command,       add_place_command,
-    add_coordinator_command, add_node_command,       add_invite_command,  add_join_command,       add_members_command,
-    add_revoke_command,      add_ca_command,         add_nodes_command,   add_top_command,        add_dashboard_command,
-    add_report_command,      add_jobs_command,       add_job_command,     add_switch_command,     add_sim_command,
-    add_testbed_command,     add_data_command,       add_model_command,   add_strategies_command, add_doctor_command,
-    add_health_command,      add_completion_command, add_man_command,     add_help_command};
+constexpr AddCommand* kCommands[] = {MG_COMMANDS, add_help_command};
 
 }  // namespace
 
