@@ -35,6 +35,7 @@ parts="
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
   place/solver.cc               place/solvers/rows.h            a table: its rows
   train/aggregation/aggregation.cc  train/aggregation/rules/rows.h  a table: its rows
+  zoo/zoo.cc                    zoo/family.h                    a table: its rows
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
 "
 

@@ -1,7 +1,8 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
+namespace {
 
 /// The original of two columns: the second, fourth and fifth convolution have two groups; 60,965,224 parameters and
 /// 0.72 G multiply-adds for samples [3, 224, 224] and 1,000 classes (padded by 2, which makes the paper's 55 x 55).
@@ -35,6 +36,15 @@ Result<Graph> build_alexnet(const Variant& variant, const ModelOptions& options)
   x = network.dense("fc8", x, options.classes);
   for (const char* layer : {"conv2", "conv4", "conv5", "fc6", "fc7"}) network.fill_bias(layer, 1);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::alexnet() {
+  return {.names = {"alexnet", "alexnet", "AlexNet, the original of two groups", "Krizhevsky et al., NIPS 2012"},
+          .sample = Sample::image,
+          .build = &build_alexnet,
+          .models = {{"alexnet", {3, 224, 224}, 1000, 60'965'224, 724'406'816}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -17,8 +17,6 @@ Value branch(NetworkBuilder& network, const std::string& name, Value x, int conv
   x = network.max_pool(name + ".pool", x, kOverlapping);
   return network.dense(name + ".fc", network.flatten(name + ".flatten", x), classes);
 }
-
-}  // namespace
 
 /// AlexNet for small images, five convolutions and three dense layers, with early exits behind its first and its second
 /// convolution, of two and of one convolution and a dense layer.
@@ -42,6 +40,17 @@ Result<Graph> build_branchy_alexnet(const Variant& variant, const ModelOptions& 
   x = network.activation("relu7", network.dense("fc7", x, 128), "Relu");
   x = network.dropout("dropout7", x, 0.5f);
   return std::move(network).finish(network.dense("fc8", x, options.classes), {first, second});
+}
+
+}  // namespace
+
+Family rows::branchy_alexnet() {
+  return {.names = {"branchy-alexnet", "branchy-alexnet",
+                    "AlexNet for 32 x 32 pixels with exits behind its first two convolutions",
+                    "Teerapittayanon et al., ICPR 2016"},
+          .sample = Sample::image,
+          .build = &build_branchy_alexnet,
+          .models = {{"branchy-alexnet", {3, 32, 32}, 10, 484'926, 28'711'296}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,7 +1,8 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
+namespace {
 
 /// LeNet-5 (see build_lenet) with an early exit of one convolution and one dense layer behind its first convolution,
 /// and rectifiers, as BranchyNet's. So that the first exit costs a small part of the whole, the first convolution
@@ -31,6 +32,16 @@ Result<Graph> build_branchy_lenet(const Variant& variant, const ModelOptions& op
   x = network.activation("relu3", x, "Relu");
   x = network.dense("fc2", x, options.classes);
   return std::move(network).finish(x, {branch});
+}
+
+}  // namespace
+
+Family rows::branchy_lenet() {
+  return {.names = {"branchy-lenet", "branchy-lenet", "LeNet-5 with an exit behind its first convolution",
+                    "Teerapittayanon et al., ICPR 2016"},
+          .sample = Sample::image,
+          .build = &build_branchy_lenet,
+          .models = {{"branchy-lenet", {1, 28, 28}, 10, 661'146, 2'829'136}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/residual_block.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -11,8 +11,6 @@ Value branch(NetworkBuilder& network, const std::string& name, Value x, std::int
   x = basic_block(network, name + ".block2", x, 64, 2, Shortcut::projection);
   return network.dense(name + ".fc", network.global_average_pool(name + ".pool", x), classes);
 }
-
-}  // namespace
 
 /// ResNet for CIFAR (see build_resnet_cifar) with early exits behind its first block and behind its first stage. Where
 /// BranchyNet's branches are plain convolutions, these are residual blocks; its first exit is one convolution earlier,
@@ -36,6 +34,17 @@ Result<Graph> build_branchy_resnet(const Variant& variant, const ModelOptions& o
     }
   }
   return std::move(network).finish(classifier(network, x, options.classes), exits);
+}
+
+}  // namespace
+
+Family rows::branchy_resnet() {
+  return {.names = {"branchy-resnet", "branchy-resnet-D, depth D = 6n + 2 (8, 14, 20 ...)",
+                    "ResNet for CIFAR with exits behind its first block and its first stage",
+                    "Teerapittayanon et al., ICPR 2016"},
+          .sample = Sample::image,
+          .build = &build_branchy_resnet,
+          .models = {{"branchy-resnet-110", {3, 32, 32}, 10, 1'873'774, 267'569'024}}};
 }
 
 }  // namespace mangrove::zoo

@@ -2,8 +2,8 @@
 #include <array>
 #include <string>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -50,8 +50,6 @@ Value patchify(NetworkBuilder& network, const std::string& name, const Value& x,
   return network.conv(name, x, channels, {.kernel = k, .stride = k, .pad = pad, .bias = true});
 }
 
-}  // namespace
-
 /// ConvNeXt "convnext-S", S one of t, s and b: 28.6, 50 and 89 M parameters, 4.5, 8.7 and 15.4 G multiply-adds for
 /// samples [3, 224, 224] and 1,000 classes. Blocks are not left out at random in training. source: Liu, Mao, Wu,
 /// Feichtenhofer, Darrell & Xie, A ConvNet for the 2020s, CVPR 2022.
@@ -79,6 +77,16 @@ Result<Graph> build_convnext(const Variant& variant, const ModelOptions& options
   x = layer_norm(network, "norm", network.global_average_pool("pool", x), kConvNextEpsilon);
   x = network.dense("fc", x, options.classes);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::convnext() {
+  return {.names = {"convnext", "convnext-S, S one of t, s, b",
+                    "depthwise 7x7 convolutions, perceptrons for each pixel", "Liu et al., CVPR 2022"},
+          .sample = Sample::image,
+          .build = &build_convnext,
+          .models = {{"convnext-t", {3, 224, 224}, 1000, 28'589'128, 4'455'531'264}}};
 }
 
 }  // namespace mangrove::zoo

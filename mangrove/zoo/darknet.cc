@@ -1,7 +1,7 @@
 #include <string>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -12,8 +12,6 @@ Value leaky_conv(NetworkBuilder& network, const std::string& name, const Value& 
   const Value y = conv_bn(network, name, x, channels, {.kernel = kernel}, "");
   return network.apply(name + ".leaky", "LeakyRelu", {y}, {}, {{"alpha", 0.1f}});
 }
-
-}  // namespace
 
 /// Darknet-19: 3x3 convolutions, and between them 1x1 ones of half the channels, in six stages with a pooling between
 /// them; 20,842,376 parameters and 2.79 G multiply-adds for samples [3, 224, 224] and 1,000 classes. YOLOv2 begins with
@@ -38,6 +36,16 @@ Result<Graph> build_darknet_19(const Variant& variant, const ModelOptions& optio
   }
   x = network.conv("conv7", x, options.classes, {.kernel = 1, .bias = true});
   return std::move(network).finish(network.global_average_pool("pool7", x));
+}
+
+}  // namespace
+
+Family rows::darknet_19() {
+  return {.names = {"darknet-19", "darknet-19", "3x3 convolutions, 1x1 ones between them; YOLOv2 begins with it",
+                    "Redmon & Farhadi, CVPR 2017"},
+          .sample = Sample::image,
+          .build = &build_darknet_19,
+          .models = {{"darknet-19", {3, 224, 224}, 1000, 20'842'376, 2'790'989'824}}};
 }
 
 }  // namespace mangrove::zoo

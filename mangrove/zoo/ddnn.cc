@@ -1,8 +1,8 @@
 #include <array>
 
 #include "mangrove/tensor/view_grid.h"
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -43,8 +43,6 @@ Value block(NetworkBuilder& network, const std::string& name, Value x, std::int6
   return network.max_pool(name + ".pool", x);
 }
 
-}  // namespace
-
 /// A network over several devices, each of which sees a part of the image (tensor/view_grid.h) through two blocks of
 /// its own. Their class scores, fused, are the first exit; their features, fused, go up to a larger network. The blocks
 /// are of floats, where the paper's are binary. source: Teerapittayanon, McDanel & Kung, Distributed deep neural
@@ -81,6 +79,20 @@ Result<Graph> build_ddnn(const Variant& variant, const ModelOptions& options) {
   x = network.dense("upper.fc1", network.flatten("upper.flatten", x), 128);
   x = network.activation("upper.relu2", x, "Relu");
   return std::move(network).finish(network.dense("upper.fc2", x, options.classes), {exit});
+}
+
+}  // namespace
+
+Family rows::ddnn() {
+  return {
+      .names =
+          {"ddnn",
+           "ddnn-V-SCORES-FEATURES, V views, fusions each one of max, average, concat (ddnn-6: ddnn-6-average-concat)",
+           "devices that each see a part of the image, an exit of their fused scores, a larger network behind",
+           "Teerapittayanon et al., ICDCS 2017"},
+      .sample = Sample::image,
+      .build = &build_ddnn,
+      .models = {{"ddnn-6", {1, 28, 28}, 10, 70'582, 376'736}}};
 }
 
 }  // namespace mangrove::zoo

@@ -2,8 +2,8 @@
 #include <array>
 #include <span>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -36,8 +36,6 @@ Result<Graph> finish(NetworkBuilder& network, Value x, std::span<const std::int6
   return std::move(network).finish(classifier(network, x, classes));
 }
 
-}  // namespace
-
 /// DenseNet-BC for ImageNet: "densenet-121" has growth rate 32, 7,978,856 parameters and 2.8 G multiply-adds for
 /// samples [3, 224, 224] and 1,000 classes. source: Huang, Liu, van der Maaten & Weinberger, Densely connected
 /// convolutional networks, CVPR 2017, table 1.
@@ -67,6 +65,24 @@ Result<Graph> build_densenet_bc(const Variant& variant, const ModelOptions& opti
   NetworkBuilder network(variant.name(), options, he_normal_fan_in());
   const Value x = network.conv("conv1", network.input(), 2 * *growth, {});
   return finish(network, x, std::array{layers, layers, layers}, *growth, options.classes);
+}
+
+}  // namespace
+
+Family rows::densenet_bc() {
+  return {.names = {"densenet-bc", "densenet-bc-L-K, depth L = 6n + 4, growth rate K", "densely connected, for CIFAR",
+                    "Huang et al., CVPR 2017"},
+          .sample = Sample::image,
+          .build = &build_densenet_bc,
+          .models = {{"densenet-bc-100-12", {3, 32, 32}, 10, 769'162, 287'929'692}}};
+}
+
+Family rows::densenet() {
+  return {.names = {"densenet", "densenet-D, depth D one of 121, 169, 201", "densely connected (BC), for ImageNet",
+                    "Huang et al., CVPR 2017"},
+          .sample = Sample::image,
+          .build = &build_densenet,
+          .models = {{"densenet-121", {3, 224, 224}, 1000, 7'978'856, 2'834'161'664}}};
 }
 
 }  // namespace mangrove::zoo

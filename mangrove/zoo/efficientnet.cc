@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -38,8 +38,6 @@ Value efficient_block(NetworkBuilder& network, const std::string& name, const Va
   return stride == 1 && x.channels() == stage.channels ? network.add(name + ".add", x, f) : f;
 }
 
-}  // namespace
-
 /// EfficientNet-B0 "efficientnet-b0": 5.3 M parameters and 0.39 G multiply-adds for samples [3, 224, 224] and 1,000
 /// classes. Blocks are not left out at random in training.
 /// source: Tan & Le, EfficientNet: rethinking model scaling for convolutional neural networks, ICML 2019.
@@ -56,6 +54,16 @@ Result<Graph> build_efficientnet(const Variant& variant, const ModelOptions& opt
   x = conv_bn_swish(network, "conv2", x, 1280, {.kernel = 1});
   x = network.dropout("dropout", network.global_average_pool("pool", x), 0.2f);
   return std::move(network).finish(network.dense("fc", x, options.classes, glorot_uniform()));
+}
+
+}  // namespace
+
+Family rows::efficientnet() {
+  return {.names = {"efficientnet", "efficientnet-b0", "inverted residuals, Swish, squeeze-and-excitation",
+                    "Tan & Le, ICML 2019"},
+          .sample = Sample::image,
+          .build = &build_efficientnet,
+          .models = {{"efficientnet-b0", {3, 224, 224}, 1000, 5'288'548, 385'814'752}}};
 }
 
 }  // namespace mangrove::zoo

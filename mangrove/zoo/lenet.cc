@@ -1,7 +1,8 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
+namespace {
 
 /// LeNet-5 in the 20-50-500 variant of the Caffe and MXNet examples (with MXNet's tanh); 431,080 parameters for
 /// samples [1, 28, 28] and 10 classes.
@@ -27,6 +28,15 @@ Result<Graph> build_lenet(const Variant& variant, const ModelOptions& options) {
   x = network.activation("tanh3", x, "Tanh");
   x = network.dense("fc2", x, options.classes);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::lenet() {
+  return {.names = {"lenet", "lenet", "LeNet-5, 20-50-500 variant with tanh", "LeCun et al., Proc. IEEE 1998"},
+          .sample = Sample::image,
+          .build = &build_lenet,
+          .models = {{"lenet", {1, 28, 28}, 10, 431'080, 2'293'000}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,7 +1,8 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
+namespace {
 
 /// Multi-layer perceptron with ReLU: "mlp" is that of MXNet's MNIST example with 128 and 64 hidden units, 109,386
 /// parameters for samples [1, 28, 28] and 10 classes; "mlp-300-100" has hidden layers of 300 and 100 units.
@@ -23,6 +24,16 @@ Result<Graph> build_mlp(const Variant& variant, const ModelOptions& options) {
   }
   x = network.dense("fc" + std::to_string(layer), x, options.classes);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::mlp() {
+  return {.names = {"mlp", "mlp-UNITS-UNITS...", "multi-layer perceptron, 128 and 64 ReLU units or as named",
+                    "MXNet's MNIST example"},
+          .sample = Sample::any,
+          .build = &build_mlp,
+          .models = {{"mlp", {1, 28, 28}, 10, 109'386, 109'184}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -19,8 +19,6 @@ std::vector<Block> blocks(double depth) {
   all.insert(all.end(), {{1024, 2}, {1024, 1}});
   return all;
 }
-
-}  // namespace
 
 /// MobileNet "mobilenet-W-D": width multiplier W (channels of every layer), depth multiplier D (of the five equal
 /// blocks of 512 channels; 0 is the paper's "shallow" network); both are 1 where left out. 4.2 M parameters and 569 M
@@ -43,6 +41,18 @@ Result<Graph> build_mobilenet(const Variant& variant, const ModelOptions& option
     x = conv_bn(network, name + ".pointwise", x, scaled(block.channels), {.kernel = 1});
   }
   return std::move(network).finish(classifier(network, x, options.classes));
+}
+
+}  // namespace
+
+Family rows::mobilenet() {
+  return {.names = {"mobilenet", "mobilenet-W-D, width multiplier W, depth multiplier D of the five equal blocks",
+                    "depthwise separable convolutions (D = 0: shallow)", "Howard et al., 2017"},
+          .sample = Sample::image,
+          .build = &build_mobilenet,
+          .models = {{"mobilenet", {3, 224, 224}, 1000, 4'231'976, 568'740'352},
+                     {"mobilenet-0.5", {3, 224, 224}, 1000, 1'331'592, 149'497'088},
+                     {"mobilenet-1.0-0", {3, 224, 224}, 1000, 2'887'976, 307'323'392}}};
 }
 
 }  // namespace mangrove::zoo

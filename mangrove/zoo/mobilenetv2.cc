@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -31,8 +31,6 @@ Value inverted_residual(NetworkBuilder& network, const std::string& name, const 
   return stride == 1 && x.channels() == channels ? network.add(name + ".add", x, f) : f;
 }
 
-}  // namespace
-
 /// MobileNetV2 "mobilenetv2-W" of width multiplier W (1 where left out): 3.5 M parameters and 300 M multiply-adds for
 /// samples [3, 224, 224] and 1,000 classes. Starts as the authors' TF-Slim code does.
 /// source: Sandler, Howard, Zhu, Zhmoginov & Chen, MobileNetV2: inverted residuals and linear bottlenecks, CVPR 2018.
@@ -51,6 +49,17 @@ Result<Graph> build_mobilenetv2(const Variant& variant, const ModelOptions& opti
   x = conv_bn(network, "conv2", x, scaled(1280, std::max(1.0, *width)), {.kernel = 1}, "Relu6");
   x = network.dropout("dropout", network.global_average_pool("pool", x), 0.2f);
   return std::move(network).finish(network.dense("fc", x, options.classes, glorot_uniform()));
+}
+
+}  // namespace
+
+Family rows::mobilenetv2() {
+  return {.names = {"mobilenetv2", "mobilenetv2-W, width multiplier W", "inverted residuals, linear bottlenecks",
+                    "Sandler et al., CVPR 2018"},
+          .sample = Sample::image,
+          .build = &build_mobilenetv2,
+          .models = {{"mobilenetv2", {3, 224, 224}, 1000, 3'504'872, 300'774'272},
+                     {"mobilenetv2-0.5", {3, 224, 224}, 1000, 1'968'680, 97'131'840}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,8 +1,8 @@
 #include <span>
 #include <string>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -42,8 +42,6 @@ Value bneck(NetworkBuilder& network, const std::string& name, const Value& x, co
   return row.stride == 1 && x.channels() == row.channels ? network.add(name + ".add", x, f) : f;
 }
 
-}  // namespace
-
 /// MobileNetV3 "mobilenetv3-S", S one of large and small: 5.5 and 2.5 M parameters, 219 and 56 M multiply-adds for
 /// samples [3, 224, 224] and 1,000 classes. source: Howard et al., Searching for MobileNetV3, ICCV 2019.
 Result<Graph> build_mobilenetv3(const Variant& variant, const ModelOptions& options) {
@@ -60,6 +58,17 @@ Result<Graph> build_mobilenetv3(const Variant& variant, const ModelOptions& opti
   x = network.dropout("dropout", network.activation("fc1.act", x, "HardSwish"), 0.2f);
   x = network.dense("fc2", x, options.classes, normal(0.01));
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::mobilenetv3() {
+  return {.names = {"mobilenetv3", "mobilenetv3-S, S one of large, small",
+                    "inverted residuals, hard Swish, squeeze-and-excitation", "Howard et al., ICCV 2019"},
+          .sample = Sample::image,
+          .build = &build_mobilenetv3,
+          .models = {{"mobilenetv3-large", {3, 224, 224}, 1000, 5'483'032, 216'589'760},
+                     {"mobilenetv3-small", {3, 224, 224}, 1000, 2'542'856, 56'510'400}}};
 }
 
 }  // namespace mangrove::zoo

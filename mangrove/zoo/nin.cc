@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -16,8 +16,6 @@ Value mlpconv(NetworkBuilder& network, const std::string& name, const Value& x, 
   return layer("mlp2", layer("mlp1", layer("conv", x, first, kernel), second, 1), third, 1);
 }
 
-}  // namespace
-
 /// Network in Network for CIFAR: 966,986 parameters and 0.22 G multiply-adds for samples [3, 32, 32] and 10 classes.
 /// The classes are the channels of the last layer; their means over the image are the logits, so there is no dense
 /// layer. Starts as the authors' network does, with deviation 0.05. source: Lin, Chen & Yan, Network in network, ICLR
@@ -32,6 +30,16 @@ Result<Graph> build_nin(const Variant& variant, const ModelOptions& options) {
   x = network.dropout("dropout2", network.max_pool("pool2", x, kOverlapping), 0.5f);
   x = mlpconv(network, "block3", x, 3, 192, 192, options.classes);
   return std::move(network).finish(network.global_average_pool("pool3", x));
+}
+
+}  // namespace
+
+Family rows::nin() {
+  return {.names = {"nin", "nin", "Network in Network, for CIFAR: small perceptrons in place of filters",
+                    "Lin et al., ICLR 2014"},
+          .sample = Sample::image,
+          .build = &build_nin,
+          .models = {{"nin", {3, 32, 32}, 10, 966'986, 222'486'528}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -63,8 +63,6 @@ Result<Graph> build(const Cell& cell, const Variant& variant, const ModelOptions
   return std::move(network).finish(network.dense("fc", x, options.classes));
 }
 
-}  // namespace
-
 /// Classifier of sensor windows [C, T]: "lstm-U-L" has L layers of U units (128 and 2 where left out, the recurrent
 /// part of DeepConvLSTM) and a dense layer on the last state. Recurrent weights start orthogonal, the forget gate's
 /// bias at 1. source: Hochreiter & Schmidhuber, Long short-term memory, Neural Computation 1997; Gers, Schmidhuber &
@@ -79,6 +77,25 @@ Result<Graph> build_lstm(const Variant& variant, const ModelOptions& options) {
 /// EMNLP 2014.
 Result<Graph> build_gru(const Variant& variant, const ModelOptions& options) {
   return build(kGru, variant, options);
+}
+
+}  // namespace
+
+Family rows::lstm() {
+  return {.names = {"lstm", "lstm-U-L, L layers of U units",
+                    "classifier of sensor windows, 2 layers of 128 units or as named",
+                    "Hochreiter & Schmidhuber, 1997; Ordonez & Roggen, Sensors 2016"},
+          .sample = Sample::window,
+          .build = &build_lstm,
+          .models = {{"lstm", {9, 128}, 6, 204'038, 25'756'416}}};
+}
+
+Family rows::gru() {
+  return {.names = {"gru", "gru-U-L, L layers of U units",
+                    "classifier of sensor windows, 2 layers of 128 units or as named", "Cho et al., EMNLP 2014"},
+          .sample = Sample::window,
+          .build = &build_gru,
+          .models = {{"gru", {9, 128}, 6, 153'222, 19'317'504}}};
 }
 
 }  // namespace mangrove::zoo

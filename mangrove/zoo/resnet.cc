@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/residual_block.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -17,8 +17,6 @@ constexpr ResNetConfiguration kResNetConfigurations[] = {
     {18, {2, 2, 2, 2}, false},  {34, {3, 4, 6, 3}, false},  {50, {3, 4, 6, 3}, true},
     {101, {3, 4, 23, 3}, true}, {152, {3, 8, 36, 3}, true},
 };
-
-}  // namespace
 
 /// ResNet for ImageNet, "resnet-50"; its first layers are a 7x7 convolution of stride 2 and a pooling, or with
 /// "resnet-50-cifar" a 3x3 convolution of stride 1 that keeps the resolution of small images. Bottlenecks stride in
@@ -46,6 +44,33 @@ Result<Graph> build_resnet(const Variant& variant, const ModelOptions& options) 
     }
   }
   return std::move(network).finish(classifier(network, x, options.classes));
+}
+
+}  // namespace
+
+Family rows::resnet() {
+  return {
+      .names = {"resnet",
+                "resnet-D and resnet-D-b, D = 6n + 2 (8, 14, 20 ...); resnet-D and resnet-D-cifar, D one of 18, 34, "
+                "50, 101, 152",
+                "residual networks: for CIFAR (padded shortcuts; -b: projections) and for ImageNet (-cifar: 3x3 stem)",
+                "He et al., CVPR 2016"},
+      .sample = Sample::image,
+      .build = &build_resnet,
+      .models = {{"resnet-20", {3, 32, 32}, 10, 269'722, 40'551'040},
+                 {"resnet-32", {3, 32, 32}, 10, 464'154, 68'862'592},
+                 {"resnet-32-b", {3, 32, 32}, 10, 466'906, 69'124'736},
+                 {"resnet-44", {3, 32, 32}, 10, 658'586, 97'174'144},
+                 {"resnet-56", {3, 32, 32}, 10, 853'018, 125'485'696},
+                 {"resnet-80", {3, 32, 32}, 10, 1'241'882, 182'108'800},
+                 {"resnet-110", {3, 32, 32}, 10, 1'727'962, 252'887'680},
+                 {"resnet-110-b", {3, 32, 32}, 10, 1'730'714, 253'149'824},
+                 {"resnet-18", {3, 224, 224}, 1000, 11'689'512, 1'814'073'344},
+                 {"resnet-34", {3, 224, 224}, 1000, 21'797'672, 3'663'761'408},
+                 {"resnet-34-cifar", {3, 32, 32}, 10, 21'282'122, 1'159'402'496},
+                 {"resnet-50", {3, 224, 224}, 1000, 25'557'032, 4'089'184'256},
+                 {"resnet-101", {3, 224, 224}, 1000, 44'549'160, 7'801'405'440},
+                 {"resnet-152", {3, 224, 224}, 1000, 60'192'808, 11'513'626'624}}};
 }
 
 }  // namespace mangrove::zoo

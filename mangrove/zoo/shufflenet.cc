@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -72,8 +72,6 @@ std::string unit_name(std::size_t stage, int unit) {
   return "stage" + std::to_string(stage + 2) + ".unit" + std::to_string(unit);
 }
 
-}  // namespace
-
 /// ShuffleNet "shufflenet-v1-gG" of G groups: 1.9 M parameters and 140 M multiply-adds with 3 groups, for samples
 /// [3, 224, 224] and 1,000 classes. Starts as the authors' code does.
 /// source: Zhang, Zhou, Lin & Sun, ShuffleNet: an extremely efficient convolutional neural network for mobile devices,
@@ -119,6 +117,25 @@ Result<Graph> build_shufflenet_v2(const Variant& variant, const ModelOptions& op
   }
   x = conv_bn_as_authors(network, "conv5", x, found->last, {.kernel = 1}, true);
   return std::move(network).finish(classifier(network, x, options.classes, normal(0.01)));
+}
+
+}  // namespace
+
+Family rows::shufflenet_v1() {
+  return {.names = {"shufflenet-v1", "shufflenet-v1-gG, groups G one of 1, 2, 3, 4, 8",
+                    "grouped 1x1 convolutions, channel shuffle", "Zhang et al., CVPR 2018"},
+          .sample = Sample::image,
+          .build = &build_shufflenet_v1,
+          .models = {{"shufflenet-v1-g3", {3, 224, 224}, 1000, 1'865'728, 137'460'672}}};
+}
+
+Family rows::shufflenet_v2() {
+  return {.names = {"shufflenet-v2", "shufflenet-v2-S, scale S one of 0.5, 1.0, 1.5, 2.0", "channel split and shuffle",
+                    "Ma et al., ECCV 2018"},
+          .sample = Sample::image,
+          .build = &build_shufflenet_v2,
+          .models = {{"shufflenet-v2-0.5", {3, 224, 224}, 1000, 1'366'792, 40'476'448},
+                     {"shufflenet-v2-1.0", {3, 224, 224}, 1000, 2'278'604, 144'907'992}}};
 }
 
 }  // namespace mangrove::zoo

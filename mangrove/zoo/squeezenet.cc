@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -17,8 +17,6 @@ Value fire(NetworkBuilder& network, const std::string& name, const Value& x, std
   const Value three = layer("expand3x3", squeeze, expanded, 3);
   return network.concat(name + ".concat", {one, three});
 }
-
-}  // namespace
 
 /// SqueezeNet 1.1, as accurate as 1.0 of the paper with 2.4 times less work: 1,235,496 parameters for samples
 /// [3, 224, 224] and 1,000 classes. Starts as the authors' Caffe model does.
@@ -45,6 +43,15 @@ Result<Graph> build_squeezenet(const Variant& variant, const ModelOptions& optio
   x = network.conv("conv10", x, options.classes, {.kernel = 1, .bias = true}, normal(0.01));
   x = network.activation("conv10.relu", x, "Relu");
   return std::move(network).finish(network.global_average_pool("pool10", x));
+}
+
+}  // namespace
+
+Family rows::squeezenet() {
+  return {.names = {"squeezenet-1.1", "squeezenet-1.1", "fire modules: squeeze, then expand", "Iandola et al., 2016"},
+          .sample = Sample::image,
+          .build = &build_squeezenet,
+          .models = {{"squeezenet-1.1", {3, 224, 224}, 1000, 1'235'496, 349'151'936}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/network_builder.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -18,8 +18,6 @@ constexpr VggConfiguration kVggConfigurations[] = {
     {16, {2, 2, 3, 3, 3}},  // D
     {19, {2, 2, 4, 4, 4}},  // E
 };
-
-}  // namespace
 
 /// VGG: 3x3 convolutions in five stages, each ended by a pooling, and three dense layers; VGG-16 has 138,357,544
 /// parameters and 15.5 G multiply-adds for samples [3, 224, 224] and 1,000 classes. The initialisation is Glorot's,
@@ -50,6 +48,17 @@ Result<Graph> build_vgg(const Variant& variant, const ModelOptions& options) {
   }
   x = network.dense("fc8", x, options.classes);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::vgg() {
+  return {.names = {"vgg", "vgg-D, depth D one of 11, 13, 16, 19", "3x3 convolutions, large dense layers",
+                    "Simonyan & Zisserman, ICLR 2015"},
+          .sample = Sample::image,
+          .build = &build_vgg,
+          .models = {{"vgg-11", {3, 224, 224}, 1000, 132'863'336, 7'609'090'048},
+                     {"vgg-16", {3, 224, 224}, 1000, 138'357'544, 15'470'264'320}}};
 }
 
 }  // namespace mangrove::zoo

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -73,8 +73,6 @@ Value embedded(NetworkBuilder& network, std::int64_t patch, std::int64_t width) 
                      network.parameter("positions.embedding", Shape{1, x.shape[1], width}, vit_weights()));
 }
 
-}  // namespace
-
 /// Vision transformer "vit-S-P" of size S (ti, s or b) with patches of P x P pixels (16 where left out): 5.7, 22 and 87
 /// M parameters and 1.3, 4.6 and 17.6 G multiply-adds for samples [3, 224, 224] and 1,000 classes. No dropout, as in
 /// DeiT. What is left of the image beside whole patches is not seen. source: Dosovitskiy et al., An image is worth
@@ -94,6 +92,18 @@ Result<Graph> build_vit(const Variant& variant, const ModelOptions& options) {
                     {{"axis", std::int64_t{1}}});
   x = network.dense("fc", layer_norm(network, "norm", x, kEpsilon), options.classes);
   return std::move(network).finish(x);
+}
+
+}  // namespace
+
+Family rows::vit() {
+  return {.names = {"vit", "vit-S-P, size S one of ti, s, b, patches of P x P pixels (16 where left out)",
+                    "vision transformers", "Dosovitskiy et al., ICLR 2021"},
+          .sample = Sample::image,
+          .build = &build_vit,
+          .models = {{"vit-ti", {3, 224, 224}, 1000, 5'717'416, 1'253'683'200},
+                     {"vit-s", {3, 224, 224}, 1000, 22'050'664, 4'598'882'304},
+                     {"vit-b", {3, 224, 224}, 1000, 86'567'656, 17'563'828'224}}};
 }
 
 }  // namespace mangrove::zoo

@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -18,8 +18,6 @@ Value wide_block(NetworkBuilder& network, const std::string& name, const Value& 
       projects ? network.conv(name + ".shortcut", active, channels, {.kernel = 1, .stride = stride}) : x);
 }
 
-}  // namespace
-
 /// Wide residual network "wrn-D-K" of depth D = 6n + 4: pre-activation blocks of 16K, 32K and 64K channels; WRN-28-10
 /// has 36.5 M parameters. Starts as the authors' code does (normal, by fan out).
 /// source: Zagoruyko & Komodakis, Wide residual networks, BMVC 2016, table 1.
@@ -36,6 +34,17 @@ Result<Graph> build_wide_resnet(const Variant& variant, const ModelOptions& opti
   }
   x = network.activation("relu", network.batch_norm("bn", x), "Relu");
   return std::move(network).finish(classifier(network, x, options.classes));
+}
+
+}  // namespace
+
+Family rows::wide_resnet() {
+  return {.names = {"wrn", "wrn-D-K, depth D = 6n + 4, widening factor K", "wide residual networks",
+                    "Zagoruyko & Komodakis, BMVC 2016"},
+          .sample = Sample::image,
+          .build = &build_wide_resnet,
+          .models = {{"wrn-16-4", {3, 32, 32}, 10, 2'748'890, 392'612'352},
+                     {"wrn-28-10", {3, 32, 32}, 10, 36'479'194, 5'243'328'768}}};
 }
 
 }  // namespace mangrove::zoo

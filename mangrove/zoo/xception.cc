@@ -1,5 +1,5 @@
+#include "mangrove/zoo/family.h"
 #include "mangrove/zoo/layers.h"
-#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
@@ -32,8 +32,6 @@ Value middle_block(NetworkBuilder& network, const std::string& name, const Value
   return network.add(name + ".add", f, x);
 }
 
-}  // namespace
-
 /// Xception: 22,855,952 parameters and 8.4 G multiply-adds for samples [3, 299, 299] and 1,000 classes. Starts as the
 /// author's Keras code does (Glorot).
 /// source: Chollet, Xception: deep learning with depthwise separable convolutions, CVPR 2017, figure 5.
@@ -50,6 +48,16 @@ Result<Graph> build_xception(const Variant& variant, const ModelOptions& options
   x = relu(network, "conv3.relu", separable(network, "conv3", x, 1536));
   x = relu(network, "conv4.relu", separable(network, "conv4", x, 2048));
   return std::move(network).finish(classifier(network, x, options.classes));
+}
+
+}  // namespace
+
+Family rows::xception() {
+  return {.names = {"xception", "xception", "depthwise separable convolutions with residual connections",
+                    "Chollet, CVPR 2017"},
+          .sample = Sample::image,
+          .build = &build_xception,
+          .models = {{"xception", {3, 299, 299}, 1000, 22'855'952, 8'357'403'496}}};
 }
 
 }  // namespace mangrove::zoo
