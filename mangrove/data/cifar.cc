@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
@@ -218,18 +219,18 @@ constexpr RemoteFile kFiles100[] = {
 };
 constexpr std::string_view kMirrors[] = {"https://www.cs.toronto.edu/~kriz/"};
 
-}  // namespace
-
-constinit const RemoteDataset kCifar10Files = {
+constexpr RemoteDataset kCifar10Files = {
     "cifar-10-batches-bin",
     kBatches10,
     kMirrors,
     {"cifar-10-binary.tar.gz", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd", 170'052'171}};
-constinit const RemoteDataset kCifar100Files = {
+constexpr RemoteDataset kCifar100Files = {
     "cifar-100-binary",
     kFiles100,
     kMirrors,
     {"cifar-100-binary.tar.gz", "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec", 168'513'733}};
+
+}  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_cifar10(Split split, const fs::path& folder) {
   return open_variant(kOfficial, split, folder);
@@ -249,6 +250,35 @@ Result<std::shared_ptr<const Dataset>> open_cifar100(Split split, const fs::path
   MG_TRY(CoarseLabels coarse, find_coarse(*dataset, folder / kFine.folder));
   dataset->set_coarse(std::move(coarse));
   return std::shared_ptr<const Dataset>(dataset);
+}
+
+DatasetRow rows::cifar10() {
+  return {.info = {"cifar10", "cifar10", "small colour images: 50,000 + 10,000 of 32x32, 10 classes", false},
+          .open = &open_by_name<open_cifar10>,
+          .folder = "cifar-10-batches-bin",
+          .files = &kCifar10Files};
+}
+
+DatasetRow rows::cifar10_jpeg() {
+  return {
+      .info = {"cifar10-jpeg", "cifar10-jpeg", "CIFAR-10 (JPEG q75): the same images after JPEG compression", false},
+      .open = &open_by_name<open_cifar10_jpeg>,
+      .folder = "cifar-10-jpeg-batches-bin"};
+}
+
+DatasetRow rows::cifar10_lossless() {
+  return {.info = {"cifar10-lossless", "cifar10-lossless",
+                   "the first 10,000 training images of CIFAR-10 and its test images", false},
+          .open = &open_by_name<open_cifar10_lossless>,
+          .folder = "cifar10-lossless"};
+}
+
+DatasetRow rows::cifar100() {
+  return {.info = {"cifar100", "cifar100",
+                   "small colour images: 50,000 + 10,000 of 32x32, 100 classes in 20 coarse ones", false},
+          .open = &open_by_name<open_cifar100>,
+          .folder = "cifar-100-binary",
+          .files = &kCifar100Files};
 }
 
 }  // namespace mangrove::data

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "mangrove/data/dataset.h"
-#include "mangrove/data/download.h"
 
 namespace mangrove::data {
 
@@ -18,8 +17,5 @@ Result<std::shared_ptr<const Dataset>> open_cifar10_jpeg(Split split, const fs::
 Result<std::shared_ptr<const Dataset>> open_cifar10_lossless(Split split, const fs::path& folder);
 /// 50,000 + 10,000 of 100 classes in 20 coarse ones, from folder/cifar-100-binary; labels are the fine classes.
 Result<std::shared_ptr<const Dataset>> open_cifar100(Split split, const fs::path& folder);
-
-extern const RemoteDataset kCifar10Files;
-extern const RemoteDataset kCifar100Files;
 
 }  // namespace mangrove::data

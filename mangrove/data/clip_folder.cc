@@ -5,6 +5,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/data/class_folders.h"
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/file_bytes.h"
 #include "mangrove/data/motion_jpeg.h"
 
@@ -112,6 +113,13 @@ Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec,
                                                   " are too large for a sample: give a smaller 'size' or 'frames'");
   return std::shared_ptr<const Dataset>(std::make_shared<ClipFolder>(
       *std::move(found), static_cast<std::size_t>(frames), std::move(frame), std::move(open)));
+}
+
+DatasetRow rows::clips() {
+  return {.info = {"clips", "clips:PATH[,frames=8][,size=96][,channels=3]",
+                   "short videos in class folders: Motion-JPEG (.avi, .mjpeg), or a folder of frames each", true},
+          .open = &open_clip_folder,
+          .options = "frames size channels"};
 }
 
 }  // namespace mangrove::data

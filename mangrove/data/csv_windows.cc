@@ -7,6 +7,7 @@
 #include <set>
 
 #include "mangrove/data/csv_table.h"
+#include "mangrove/data/dataset_row.h"
 
 namespace mangrove::data {
 namespace {
@@ -165,6 +166,14 @@ Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split s
   MG_TRY(auto windows, cut(table, split, options, classes).context(file.string()));
   return std::shared_ptr<const Dataset>(
       std::make_shared<CsvWindows>(std::move(table), std::move(windows), std::move(classes), options.window));
+}
+
+DatasetRow rows::csv() {
+  return {.info = {"csv", "csv:PATH[,window=128][,stride=128][,label=label][,group=COLUMN][,skip=COLUMN;...]",
+                   "windows of sensor channels from a CSV file", true},
+          .open = &open_csv,
+          .options = "window stride label group skip",
+          .carves = true};
 }
 
 }  // namespace mangrove::data

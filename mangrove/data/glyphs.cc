@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/glyph_raster.h"
 #include "mangrove/data/glyph_shapes.h"
 
@@ -136,6 +137,13 @@ class Glyphs final : public Dataset {
 
 std::shared_ptr<const Dataset> make_glyphs(Split split, std::uint64_t seed) {
   return std::make_shared<Glyphs>(split, seed);
+}
+
+DatasetRow rows::glyphs() {
+  return {
+      .info = {"glyphs", "glyphs",
+               "digits drawn by the program itself: 60,000 + 10,000 grey images of 28x28, 10 classes; no files", false},
+      .open = &open_drawn<make_glyphs>};
 }
 
 }  // namespace mangrove::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/download.h"
 #include "mangrove/data/idx.h"
 
@@ -86,6 +87,11 @@ Result<std::int32_t> count_classes(const fs::path& folder, const FileOpener& ope
   return std::int32_t{*std::ranges::max_element(labels)} + 1;
 }
 
+OpenedDataset open_idx_folder(const DatasetSpec& spec, Split split, const DataFolder& folder) {
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  return open_idx(split, path, 0, folder.opener());
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes,
@@ -99,6 +105,11 @@ Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& fol
   MG_TRY(Labels labels, read_labels(paths.labels, open));
   MG_RETURN_IF_ERROR(check_labels(images, labels, paths.labels, classes));
   return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(std::move(images), std::move(labels), classes));
+}
+
+DatasetRow rows::idx() {
+  return {.info = {"idx", "idx:PATH", "a folder with IDX files of images and labels, as MNIST's", true},
+          .open = &open_idx_folder};
 }
 
 }  // namespace mangrove::data

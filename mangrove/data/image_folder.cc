@@ -1,6 +1,8 @@
 #include "mangrove/data/image_folder.h"
 
 #include "mangrove/data/class_folders.h"
+#include "mangrove/data/dataset_row.h"
+#include "mangrove/data/shards.h"
 
 namespace mangrove::data {
 namespace {
@@ -34,6 +36,17 @@ class ImageFolder final : public Dataset {
   FileOpener open_;
 };
 
+/// A path without more may be of shards too.
+OpenedDataset open_images_or_shards(const DatasetSpec& spec, Split split, const DataFolder& folder) {
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  if (!has_shards(path)) return open_image_folder(spec, split, folder);
+  for (const char* option : {"size", "channels"})
+    if (spec.option(option))
+      return make_error(Code::invalid_argument, "data '" + spec.text() + "': these are shards, and option '" + option +
+                                                    "' is for images: give it when they are packed");
+  return open_shards(spec, split, folder);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_image_folder(const DatasetSpec& spec, Split split,
@@ -45,6 +58,13 @@ Result<std::shared_ptr<const Dataset>> open_image_folder(const DatasetSpec& spec
   MG_TRY(Shape shape, image_shape(spec, [&] { return load_image(found->first, open); }));
   return std::shared_ptr<const Dataset>(std::make_shared<ImageFolder>(
       std::move(found->entries), std::move(found->classes), std::move(shape), std::move(open)));
+}
+
+DatasetRow rows::folder() {
+  return {
+      .info = {"folder", "folder:PATH[,size=96][,channels=3]", "JPEG, PNG, PPM and PGM images in class folders", true},
+      .open = &open_images_or_shards,
+      .options = "size channels"};
 }
 
 }  // namespace mangrove::data

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/leaf_marks.h"
 
 namespace mangrove::data {
@@ -120,6 +121,15 @@ class Leaves final : public Dataset {
 
 std::shared_ptr<const Dataset> make_leaves(Split split, std::uint64_t seed) {
   return std::make_shared<Leaves>(split, seed);
+}
+
+DatasetRow rows::leaves() {
+  return {.info = {"leaves", "leaves",
+                   "leaves with marks of diseases, drawn by the program itself: 2,000 + 500 colour images of 64x64, 10 "
+                   "classes; no "
+                   "files",
+                   false},
+          .open = &open_drawn<make_leaves>};
 }
 
 }  // namespace mangrove::data

@@ -1,5 +1,6 @@
 #include "mangrove/data/mnist.h"
 
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/idx_dataset.h"
 
 namespace mangrove::data {
@@ -19,9 +20,9 @@ constexpr std::string_view kMnistMirrors[] = {
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
 };
 
-}  // namespace
+constexpr RemoteDataset kMnistFiles = {"mnist", kFiles, kMnistMirrors};
 
-constinit const RemoteDataset kMnistFiles = {"mnist", kFiles, kMnistMirrors};
+}  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& folder) {
   Result<std::shared_ptr<const Dataset>> dataset = open_idx(split, folder / "mnist", 10);
@@ -29,6 +30,13 @@ Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& f
   return make_error(Code::not_found, "mnist: " + dataset.error().message +
                                          "; get it with 'mangrove data fetch mnist', or use '--data glyphs', which "
                                          "needs no files");
+}
+
+DatasetRow rows::mnist() {
+  return {.info = {"mnist", "mnist", "handwritten digits: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
+          .open = &open_by_name<open_mnist>,
+          .folder = "mnist",
+          .files = &kMnistFiles};
 }
 
 }  // namespace mangrove::data

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "mangrove/data/dataset.h"
-#include "mangrove/data/download.h"
 
 namespace mangrove::data {
 
@@ -9,8 +8,5 @@ namespace mangrove::data {
 /// as it is or with .gz behind its name; null for the validation split, which it has not. errors: as open_dataset.
 /// source: LeCun, Bottou, Bengio & Haffner, Gradient-based learning applied to document recognition, Proc. IEEE 1998.
 Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& folder);
-
-/// What fetch_dataset("mnist") downloads.
-extern const RemoteDataset kMnistFiles;
 
 }  // namespace mangrove::data

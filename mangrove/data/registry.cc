@@ -5,157 +5,35 @@
 #include <sstream>
 
 #include "mangrove/base/format.h"
+#include "mangrove/base/make_rows.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/base/user_folders.h"
-#include "mangrove/data/cifar.h"
-#include "mangrove/data/clip_folder.h"
-#include "mangrove/data/csv_windows.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/download.h"
-#include "mangrove/data/fashion.h"
-#include "mangrove/data/glyphs.h"
-#include "mangrove/data/idx_dataset.h"
-#include "mangrove/data/image_folder.h"
-#include "mangrove/data/leaves.h"
-#include "mangrove/data/mnist.h"
 #include "mangrove/data/relabelled.h"
-#include "mangrove/data/shards.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/data/subset.h"
 
 namespace mangrove::data {
 namespace {
 
-using Opened = Result<std::shared_ptr<const Dataset>>;  // null: there is no such split
-
-/// What the program must know about a data set.
-struct Entry {
-  DatasetInfo info;
-  Opened (*open)(const DatasetSpec& spec, Split split, const DataFolder& folder);
-  std::string_view folder;     // where the data folder has it; "": it needs no files, or has a PATH
-  const RemoteDataset* files;  // null: cannot be downloaded
-  std::string_view options;    // besides those of all data sets, with a space between them
-  bool carves = false;         // takes validation= and test= itself
-};
-
-template <Opened open(Split, const fs::path&)>
-Opened by_name(const DatasetSpec&, Split split, const DataFolder& folder) {
-  return open(split, folder.path());
+const std::vector<DatasetRow>& table() {
+  static const std::vector<DatasetRow> kRows = make_rows(rows::kAll);
+  return kRows;
 }
 
-Opened open_glyphs(Split split, const fs::path&) {
-  if (split == Split::validation) return std::shared_ptr<const Dataset>();
-  return make_glyphs(split);
-}
-
-Opened open_leaves(Split split, const fs::path&) {
-  if (split == Split::validation) return std::shared_ptr<const Dataset>();
-  return make_leaves(split);
-}
-
-Opened open_idx_folder(const DatasetSpec& spec, Split split, const DataFolder& folder) {
-  MG_TRY(const fs::path path, folder.find(spec.path));
-  return open_idx(split, path, 0, folder.opener());
-}
-
-/// A path without more may be of shards too.
-Opened open_images_or_shards(const DatasetSpec& spec, Split split, const DataFolder& folder) {
-  MG_TRY(const fs::path path, folder.find(spec.path));
-  if (!has_shards(path)) return open_image_folder(spec, split, folder);
-  for (const char* option : {"size", "channels"})
-    if (spec.option(option))
-      return make_error(Code::invalid_argument, "data '" + spec.text() + "': these are shards, and option '" + option +
-                                                    "' is for images: give it when they are packed");
-  return open_shards(spec, split, folder);
-}
-
-/// The whole list. In the order of the names.
-constexpr Entry kDatasets[] = {
-    {{"cifar10", "cifar10", "small colour images: 50,000 + 10,000 of 32x32, 10 classes", false},
-     &by_name<open_cifar10>,
-     "cifar-10-batches-bin",
-     &kCifar10Files,
-     ""},
-    {{"cifar10-jpeg", "cifar10-jpeg", "CIFAR-10 (JPEG q75): the same images after JPEG compression", false},
-     &by_name<open_cifar10_jpeg>,
-     "cifar-10-jpeg-batches-bin",
-     nullptr,
-     ""},
-    {{"cifar10-lossless", "cifar10-lossless", "the first 10,000 training images of CIFAR-10 and its test images",
-      false},
-     &by_name<open_cifar10_lossless>,
-     "cifar10-lossless",
-     nullptr,
-     ""},
-    {{"cifar100", "cifar100", "small colour images: 50,000 + 10,000 of 32x32, 100 classes in 20 coarse ones", false},
-     &by_name<open_cifar100>,
-     "cifar-100-binary",
-     &kCifar100Files,
-     ""},
-    {{"clips", "clips:PATH[,frames=8][,size=96][,channels=3]",
-      "short videos in class folders: Motion-JPEG (.avi, .mjpeg), or a folder of frames each", true},
-     &open_clip_folder,
-     "",
-     nullptr,
-     "frames size channels"},
-    {{"csv", "csv:PATH[,window=128][,stride=128][,label=label][,group=COLUMN][,skip=COLUMN;...]",
-      "windows of sensor channels from a CSV file", true},
-     &open_csv,
-     "",
-     nullptr,
-     "window stride label group skip",
-     true},
-    {{"fashion", "fashion", "Fashion-MNIST, clothes: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
-     &by_name<open_fashion>,
-     "fashion",
-     nullptr,
-     ""},
-    {{"folder", "folder:PATH[,size=96][,channels=3]", "JPEG, PNG, PPM and PGM images in class folders", true},
-     &open_images_or_shards,
-     "",
-     nullptr,
-     "size channels"},
-    {{"glyphs", "glyphs",
-      "digits drawn by the program itself: 60,000 + 10,000 grey images of 28x28, 10 classes; no files", false},
-     &by_name<open_glyphs>,
-     "",
-     nullptr,
-     ""},
-    {{"idx", "idx:PATH", "a folder with IDX files of images and labels, as MNIST's", true},
-     &open_idx_folder,
-     "",
-     nullptr,
-     ""},
-    {{"leaves", "leaves",
-      "leaves with marks of diseases, drawn by the program itself: 2,000 + 500 colour images of 64x64, 10 classes; no "
-      "files",
-      false},
-     &by_name<open_leaves>,
-     "",
-     nullptr,
-     ""},
-    {{"mnist", "mnist", "handwritten digits: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
-     &by_name<open_mnist>,
-     "mnist",
-     &kMnistFiles,
-     ""},
-    {{"shards", "shards:PATH", "samples of any data set, packed into large files by 'mangrove data pack'", true},
-     &open_shards,
-     "",
-     nullptr,
-     ""},
-};
 constexpr std::int64_t kMostPerClass = 1'000'000;
 constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance", "classes", "labels"};
 
 struct Found {
   DatasetSpec spec;
-  const Entry* entry;
+  const DatasetRow* row;
 };
 
-Status check_options(const DatasetSpec& spec, const Entry& entry) {
+Status check_options(const DatasetSpec& spec, const DatasetRow& row) {
   std::vector<std::string> known(std::begin(kCommonOptions), std::end(kCommonOptions));
-  for (std::string_view rest = entry.options; !rest.empty();) {
+  for (std::string_view rest = row.options; !rest.empty();) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
     known.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -169,18 +47,17 @@ Status check_options(const DatasetSpec& spec, const Entry& entry) {
 
 Result<Found> find(std::string_view text) {
   MG_TRY(DatasetSpec spec, DatasetSpec::parse(text));
-  const auto* entry =
-      std::ranges::find_if(kDatasets, [&](const Entry& candidate) { return candidate.info.name == spec.name; });
-  if (entry == std::end(kDatasets))
+  const auto row = std::ranges::find(table(), spec.name, [](const DatasetRow& one) { return one.info.name; });
+  if (row == table().end())
     return make_error(Code::not_found, "unknown data set '" + spec.name + "'" + suggestion(spec.name, dataset_names()));
-  if (entry->info.is_kind == spec.path.empty())
+  if (row->info.is_kind == spec.path.empty())
     return make_error(Code::invalid_argument,
-                      entry->info.is_kind
-                          ? "data '" + std::string(text) + "': no path: expected " + std::string(entry->info.usage)
+                      row->info.is_kind
+                          ? "data '" + std::string(text) + "': no path: expected " + std::string(row->info.usage)
                           : "data '" + std::string(text) + "': '" + spec.name +
                                 "' takes no path; it is looked for in the data folder");
-  MG_RETURN_IF_ERROR(check_options(spec, *entry));
-  return Found{std::move(spec), entry};
+  MG_RETURN_IF_ERROR(check_options(spec, *row));
+  return Found{std::move(spec), &*row};
 }
 
 /// What the options that all data sets have say.
@@ -225,8 +102,8 @@ const char* split_name(Split split) {
 }
 
 /// The split that validation= or test= carves from the training samples.
-Opened open_carved(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
-  MG_TRY(const auto all, found.entry->open(found.spec, Split::train, folder));
+OpenedDataset open_carved(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
+  MG_TRY(const auto all, found.row->open(found.spec, Split::train, folder));
   const auto share = [&](double given) { return given < 1 ? given : given / static_cast<double>(all->size()); };
   const double validation = share(options.validation), test = share(options.test);
   if (validation + test >= 1)
@@ -242,11 +119,11 @@ Opened open_carved(const Found& found, Split split, const CommonOptions& options
 }
 
 /// The split as the files have it, or carved.
-Opened open_split(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
-  if (found.entry->carves) return found.entry->open(found.spec, split, folder);
+OpenedDataset open_split(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
+  if (found.row->carves) return found.row->open(found.spec, split, folder);
   const auto check_not_there = [&](double given, Split own) -> Status {
     if (given == 0) return {};
-    MG_TRY(const auto dataset, found.entry->open(found.spec, own, folder));
+    MG_TRY(const auto dataset, found.row->open(found.spec, own, folder));
     if (dataset == nullptr) return {};
     return make_error(Code::invalid_argument, "data '" + found.spec.text() + "': it has a " + split_name(own) +
                                                   " split of its own: leave the option out");
@@ -256,7 +133,7 @@ Opened open_split(const Found& found, Split split, const CommonOptions& options,
   const bool carved = (split == Split::train && options.validation + options.test > 0) ||
                       (split == Split::validation && options.validation > 0) ||
                       (split == Split::test && options.test > 0);
-  return carved ? open_carved(found, split, options, folder) : found.entry->open(found.spec, split, folder);
+  return carved ? open_carved(found, split, options, folder) : found.row->open(found.spec, split, folder);
 }
 
 }  // namespace
@@ -270,7 +147,7 @@ fs::path data_folder(const std::string& given) {
 std::span<const DatasetInfo> known_datasets() {
   static const std::vector<DatasetInfo> all = [] {
     std::vector<DatasetInfo> infos;
-    for (const Entry& entry : kDatasets) infos.push_back(entry.info);
+    for (const DatasetRow& row : table()) infos.push_back(row.info);
     return infos;
   }();
   return all;
@@ -279,8 +156,8 @@ std::span<const DatasetInfo> known_datasets() {
 std::span<const std::string> dataset_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Entry& entry : kDatasets)
-      if (!entry.info.is_kind) all.emplace_back(entry.info.name);
+    for (const DatasetRow& row : table())
+      if (!row.info.is_kind) all.emplace_back(row.info.name);
     return all;
   }();
   return names;
@@ -288,7 +165,7 @@ std::span<const std::string> dataset_names() {
 
 Result<std::string> dataset_summary(std::string_view spec) {
   MG_TRY(const Found found, find(spec));
-  return std::string(found.entry->info.summary);
+  return std::string(found.row->info.summary);
 }
 
 Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const DataFolder& folder) {
@@ -313,25 +190,25 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
 Result<bool> is_present(std::string_view spec, const fs::path& folder) {
   MG_TRY(const Found found, find(spec));
   std::error_code ignored;
-  if (found.entry->info.is_kind) {
+  if (found.row->info.is_kind) {
     MG_TRY(const fs::path path, DataFolder(folder).find(found.spec.path));
     return fs::exists(path, ignored);
   }
-  if (found.entry->files == nullptr)
-    return found.entry->folder.empty() || fs::is_directory(folder / found.entry->folder, ignored);
-  return std::ranges::all_of(found.entry->files->files, [&](const RemoteFile& file) {
-    return local_file(folder / found.entry->files->name, file.name).has_value();
+  if (found.row->files == nullptr)
+    return found.row->folder.empty() || fs::is_directory(folder / found.row->folder, ignored);
+  return std::ranges::all_of(found.row->files->files, [&](const RemoteFile& file) {
+    return local_file(folder / found.row->files->name, file.name).has_value();
   });
 }
 
 Status fetch_dataset(std::string_view spec, const fs::path& folder, const DownloadProgress& progress,
                      std::stop_token stop) {
   MG_TRY(const Found found, find(spec));
-  if (found.entry->files != nullptr) return fetch_files(*found.entry->files, folder, progress, std::move(stop));
+  if (found.row->files != nullptr) return fetch_files(*found.row->files, folder, progress, std::move(stop));
   MG_TRY(const bool present, is_present(spec, folder));
   if (present) return {};
-  std::string place = "in " + (folder / found.entry->folder).string();
-  if (found.entry->info.is_kind) {
+  std::string place = "in " + (folder / found.row->folder).string();
+  if (found.row->info.is_kind) {
     MG_TRY(const fs::path path, DataFolder(folder).find(found.spec.path));
     place = "at " + path.string();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/base/check.h"
+#include "mangrove/data/dataset_row.h"
 #include "mangrove/data/shard_file.h"
 
 namespace mangrove::data {
@@ -204,6 +205,12 @@ Result<PackedSplit> write_shards(const Dataset& dataset, Split split, const fs::
     progress(index + 1);
   }
   return writer.finish();
+}
+
+DatasetRow rows::shards() {
+  return {.info = {"shards", "shards:PATH", "samples of any data set, packed into large files by 'mangrove data pack'",
+                   true},
+          .open = &open_shards};
 }
 
 }  // namespace mangrove::data

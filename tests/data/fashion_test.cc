@@ -1,7 +1,6 @@
-#include "mangrove/data/fashion.h"
-
 #include <gtest/gtest.h>
 
+#include "mangrove/data/dataset.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/data/idx_files.h"
 
@@ -32,14 +31,14 @@ TEST(Fashion, ReadsTheFilesAsTheyArePublished) {
   ASSERT_TRUE((*train)->read(5, image).ok());
   EXPECT_EQ(image[2], 7 / 255.0f);
   EXPECT_EQ((*open_dataset("fashion", Split::test, folder.path()))->size(), 3u);
-  EXPECT_EQ(*open_fashion(Split::validation, folder.path()), nullptr);
+  EXPECT_EQ(open_dataset("fashion", Split::validation, folder.path()).code(), Code::not_found);
   EXPECT_EQ((*open_dataset("fashion,classes=dress;coat", Split::train, folder.path()))->class_names(),
             (std::vector<std::string>{"dress", "coat", "rest"}));
 }
 
 TEST(Fashion, MissingFilesAreNamedWithWhereTheyAre) {
   const TemporaryFolder folder;
-  const auto dataset = open_fashion(Split::train, folder.path());
+  const auto dataset = open_dataset("fashion", Split::train, folder.path());
   ASSERT_FALSE(dataset.ok());
   EXPECT_EQ(dataset.code(), Code::not_found);
   for (const char* part : {"fashion: train-images-idx3-ubyte", "github.com/zalandoresearch/fashion-mnist"})
@@ -50,7 +49,7 @@ TEST(Fashion, FilesThatAreCutAreRefused) {
   const TemporaryFolder folder;
   write(folder / "fashion/train-images-idx3-ubyte", counting_images(12).substr(0, 5000));
   write(folder / "fashion/train-labels-idx1-ubyte", counting_labels(12));
-  EXPECT_EQ(open_fashion(Split::train, folder.path()).code(), Code::data_loss);
+  EXPECT_EQ(open_dataset("fashion", Split::train, folder.path()).code(), Code::data_loss);
 }
 
 }  // namespace
