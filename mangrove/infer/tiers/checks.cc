@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
 
+#include "mangrove/base/suggestion.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
@@ -83,6 +87,14 @@ Status check_parts(const InferJob& job) {
   return find_part(job, Tier::end) != nullptr ? Status() : bad("tiers: there is no tier end");
 }
 
+/// The names of the schedulers that are so, for messages.
+std::string schedulers_that(const std::function<bool(const Scheduler&)>& are_so) {
+  std::vector<std::string> names;
+  for (const Scheduler& scheduler : schedulers())
+    if (are_so(scheduler)) names.emplace_back(scheduler.name);
+  return join_words(names);
+}
+
 /// It gives all answers that images need which stay at an exit.
 Status check_answers(const InferJob& job, const Scheduler& scheduler) {
   if (!has_tier_exits(job) || scheduler.answers >= answers_of(job)) return {};
@@ -90,7 +102,7 @@ Status check_answers(const InferJob& job, const Scheduler& scheduler) {
   if (scheduler.answers == 1)
     return bad(problem + "second answers; samples that stay at the exits of end devices need them");
   return bad(problem + "third answers; samples that stay at the exits of edge servers need them: take " +
-             std::string(kEndEdgeScheduler.name));
+             schedulers_that([&](const Scheduler& one) { return one.answers >= answers_of(job); }));
 }
 
 /// The tiers that second answers come from must be there.
@@ -116,8 +128,9 @@ Status check_goal(const InferJob& job) {
   const char* const key = floor > 0 ? "accuracy_floor" : "finish_by";
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   if (!scheduler->takes_goal)
-    return bad(std::string(key) + ": is for the scheduler " + std::string(kAutoScheduler.name) + ", not '" +
-               job.scheduler() + "'");
+    return bad(std::string(key) + ": is for the scheduler " +
+               schedulers_that([](const Scheduler& one) { return one.takes_goal; }) + ", not '" + job.scheduler() +
+               "'");
   if (floor > 0 && job.finish_by_s() > 0) return bad("accuracy_floor: give it or finish_by, not both");
   double most = 0;
   for (const TierPart& part : job.tiers()) {

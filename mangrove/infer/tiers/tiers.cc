@@ -9,6 +9,7 @@
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
+#include "mangrove/infer/rows.h"
 #include "mangrove/infer/tiers/answers.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/tiers/checks.h"
@@ -324,6 +325,14 @@ Status run_tiers(const InferJob& job, job::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_tiers(job));
   return lead_nodes(job, context,
                     [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+Strategy rows::tiers() {
+  return {{.name = "tiers",
+           .summary = "a network on each of end devices, edge servers and cloud: a first answer, then a finer one",
+           .on_loss = "as the fault policy says"},
+          {.networks = Networks::of_tiers},
+          &run_tiers};
 }
 
 }  // namespace mangrove::infer

@@ -1,6 +1,7 @@
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
 
 #include <array>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,8 @@ bool TierState::has_usable(Tier tier) const {
 }
 
 std::span<const Scheduler> schedulers() {
-  static const std::vector<Scheduler> all = [] {
-    std::vector<Scheduler> copied;
-    for (const Scheduler* const row : kSchedulers) copied.push_back(*row);
-    return copied;
-  }();
-  return all;
+  static const std::vector<Scheduler> rows(std::begin(kSchedulers), std::end(kSchedulers));
+  return rows;
 }
 
 Result<const Scheduler*> find_scheduler(std::string_view name) {

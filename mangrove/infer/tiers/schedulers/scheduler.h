@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -153,11 +154,12 @@ Seconds completion_of_all(const TierCosts& costs, std::span<const std::pair<Tier
 /// devices, the end devices give the second answers too.
 Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks);
 
-// The rows, each in the file of its name, and the table.
+// The table. Each row is in a file of its own.
 
-extern const Scheduler kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler, kAutoScheduler;
+/// All schedulers, in the order of `--help`.
+#define MG_SCHEDULERS kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler, kAutoScheduler
 
-inline constexpr std::array kSchedulers = {&kEndScheduler, &kEndCloudScheduler, &kEndEdgeScheduler, &kMappingScheduler,
-                                           &kAutoScheduler};
+extern const Scheduler MG_SCHEDULERS;
+inline constexpr std::reference_wrapper<const Scheduler> kSchedulers[] = {MG_SCHEDULERS};
 
 }  // namespace mangrove::infer
