@@ -8,6 +8,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/job/role.h"
+#include "mangrove/job/strategy_row.h"
 
 namespace mangrove::infer {
 
@@ -19,20 +20,15 @@ enum class Networks {
   with_views,  // one network over several devices, each with a view of its own
 };
 
-/// A row of the table in strategy.cc: one way of classifying with several devices. Each strategy has its own file and
-/// its row. Code that treats strategies differently asks for one of the traits below, never for a name.
-struct Strategy {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view on_loss;  // what happens when a rank is lost, one line
-
+/// Code that treats strategies differently asks for one of these traits, never for a name.
+struct StrategyTraits {
   Networks networks = Networks::one;
   bool takes_requests = false;  // takes frames as they come, each with a deadline; others take only a data set
   bool checks_answers = false;  // compares answers of nodes, to find those that answer wrongly (docs/trust.md)
 
   /// Calls trait(name, whether `self` has it) for each trait above. People and programs see these names
   /// (`mangrove strategies`).
-  static void traits(const Strategy& self, auto&& trait) {
+  static void traits(const StrategyTraits& self, auto&& trait) {
     trait("one_network", self.networks == Networks::one);
     trait("several_networks", self.networks == Networks::members);
     trait("network_for_each_tier", self.networks == Networks::of_tiers);
@@ -40,7 +36,11 @@ struct Strategy {
     trait("takes_requests", self.takes_requests);
     trait("checks_answers", self.checks_answers);
   }
+};
 
+/// A row of the table: one way of classifying with several devices. Its function is in the strategy's file, and is
+/// named in rows.h.
+struct Strategy : job::StrategyRow, StrategyTraits {
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event" and, at the
   /// end, "result" (docs/json.md lists the keys).
   Status (*run)(const InferJob& job, job::RoleContext& context) = nullptr;

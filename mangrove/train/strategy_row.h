@@ -6,18 +6,15 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/job/role.h"
+#include "mangrove/job/strategy_row.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
 
 struct PipelineSchedule;
 
-/// A row of the table in strategy.cc: one way of training a network on several devices. Each strategy has its own file
-/// and its row. Code that treats strategies differently asks for one of the traits below, never for a name.
-struct Strategy {
-  std::string_view name;
-  std::string_view summary;       // one line, with the source paper
-  std::string_view on_loss;       // what happens when a rank is lost, one line
+/// Code that treats strategies differently asks for one of these traits, never for a name.
+struct StrategyTraits {
   std::string_view keys_of = {};  // another strategy, whose keys this one has too
 
   bool has_server = false;                // workers send updates to rank 0, and values come from there
@@ -34,7 +31,7 @@ struct Strategy {
 
   /// Calls trait(name, whether `self` has it) for each trait above that a strategy has or has not. People and programs
   /// see these names (`mangrove strategies`).
-  static void traits(const Strategy& self, auto&& trait) {
+  static void traits(const StrategyTraits& self, auto&& trait) {
     trait("has_server", self.has_server);
     trait("sends_gradients", self.sends_gradients);
     trait("sums_gradients", self.sums_gradients);
@@ -46,7 +43,11 @@ struct Strategy {
     trait("takes_shared_samples", self.takes_shared_samples);
     trait("is_pipeline", self.pipeline != nullptr);
   }
+};
 
+/// A row of the table: one way of training a network on several devices. Its function is in the strategy's file, and is
+/// named in rows.h.
+struct Strategy : job::StrategyRow, StrategyTraits {
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
   /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled
   /// (stopped early, after a checkpoint), unavailable (no worker is left), those of data and engine.

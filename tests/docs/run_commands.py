@@ -35,9 +35,10 @@ LIMITED = {"train": 400, "compress": 400, "infer": 200, "run": 400, "sim": 400}
 
 
 def strategies_of(command):
-    """The names in the command's table of strategies."""
-    table = ROOT / "mangrove" / command / "strategy.cc"
-    return re.findall(r'\.name = "(\w+)"', table.read_text()) if table.exists() else []
+    """The names in the command's list of strategies."""
+    rows = ROOT / "mangrove" / command / "rows.h"
+    listed = re.search(r"#define MG_\w+_STRATEGIES((?:.*\\\n)*.*)", rows.read_text() if rows.exists() else "")
+    return re.findall(r"\w+", listed[1]) if listed else []
 
 
 def smaller(arguments):

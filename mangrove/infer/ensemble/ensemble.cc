@@ -12,6 +12,7 @@
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/pipeline/worker.h"
 #include "mangrove/infer/result.h"
+#include "mangrove/infer/rows.h"
 #include "mangrove/job/requests.h"
 #include "mangrove/learn/replica.h"
 
@@ -220,6 +221,22 @@ Status run_ensemble(const InferJob& job, job::RoleContext& context) {
 
 Status run_averaging(const InferJob& job, job::RoleContext& context) {
   return run(job, context, Votes::Rule::averaging);
+}
+
+Strategy rows::ensemble() {
+  return {{.name = "ensemble",
+           .summary = "several networks, each for some of the classes, on different nodes: one-vs-rest",
+           .on_loss = "another node begins anew with the network that a lost one had"},
+          {.networks = Networks::members},
+          &run_ensemble};
+}
+
+Strategy rows::averaging() {
+  return {{.name = "averaging",
+           .summary = "several networks, each for all classes, on different nodes: the mean of their probabilities",
+           .on_loss = "as for ensemble"},
+          {.networks = Networks::members},
+          &run_averaging};
 }
 
 }  // namespace mangrove::infer

@@ -13,6 +13,7 @@
 #include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/trust.h"
 #include "mangrove/infer/pipeline/worker.h"
+#include "mangrove/infer/rows.h"
 
 namespace mangrove::infer {
 namespace {
@@ -95,6 +96,17 @@ Status run_pipeline(const InferJob& job, job::RoleContext& context) {
   return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) {
     return job.frames() ? lead_frames(job, context, nodes, reports) : lead_dataset(job, context, nodes, reports);
   });
+}
+
+Strategy rows::pipeline() {
+  return {
+      {.name = "pipeline",
+       .summary = "stages of the network on different nodes, fed with micro-batches (Huang et al., GPipe, NeurIPS "
+                  "2019; forward only)",
+       .on_loss = "the stages of a lost node move to a spare one, or all are cut anew for the others; micro-batches "
+                  "without an answer are sent again"},
+      {.takes_requests = true, .checks_answers = true},
+      &run_pipeline};
 }
 
 }  // namespace mangrove::infer

@@ -6,6 +6,7 @@
 #include "mangrove/infer/pipeline/measurements.h"
 #include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/worker.h"
+#include "mangrove/infer/rows.h"
 
 namespace mangrove::infer {
 namespace {
@@ -32,6 +33,13 @@ Status run_single(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
   return lead_nodes(job, context,
                     [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+Strategy rows::single() {
+  return {
+      {.name = "single", .summary = "the whole network on the fastest node", .on_loss = "the next fastest begins anew"},
+      {},
+      &run_single};
 }
 
 }  // namespace mangrove::infer

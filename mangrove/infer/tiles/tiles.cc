@@ -11,6 +11,7 @@
 #include "mangrove/infer/pipeline/measured_network.h"
 #include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/worker.h"
+#include "mangrove/infer/rows.h"
 #include "mangrove/infer/tiles/objective.h"
 #include "mangrove/infer/tiles/result.h"
 #include "mangrove/infer/tiles/tile_stream.h"
@@ -79,6 +80,15 @@ Status run_tiles(const InferJob& job, job::RoleContext& context) {
   return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) {
     return job.frames() ? lead_frames(job, context, nodes, reports) : lead_dataset(job, context, nodes, reports);
   });
+}
+
+Strategy rows::tiles() {
+  return {{.name = "tiles",
+           .summary = "the maps of the network in tiles on different nodes, which compute one image together (Zhao, "
+                      "Barijough & Gerstlauer, DeepThings, IEEE TCAD 2018)",
+           .on_loss = "the tiles are placed anew on the other nodes; micro-batches without an answer are sent again"},
+          {.takes_requests = true},
+          &run_tiles};
 }
 
 }  // namespace mangrove::infer

@@ -13,6 +13,7 @@
 #include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
+#include "mangrove/infer/rows.h"
 #include "mangrove/infer/views/answers.h"
 #include "mangrove/infer/views/network.h"
 #include "mangrove/infer/views/worker.h"
@@ -412,6 +413,16 @@ Status run_views(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_view_node(job, context);
   return lead_nodes(job, context,
                     [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+Strategy rows::views() {
+  return {{.name = "views",
+           .summary = "a network over devices that each see a part of the image (Teerapittayanon, McDanel & Kung, "
+                      "DDNN, ICDCS 2017)",
+           .on_loss = "what a lost device would make of zeros stands in its place; the upper part is computed "
+                      "elsewhere"},
+          {.networks = Networks::with_views},
+          &run_views};
 }
 
 }  // namespace mangrove::infer

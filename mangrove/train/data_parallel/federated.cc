@@ -18,6 +18,7 @@
 #include "mangrove/train/data_parallel/secure_sum.h"
 #include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/data_parallel/worker.h"
+#include "mangrove/train/rows.h"
 
 namespace mangrove::train {
 namespace {
@@ -276,6 +277,20 @@ Status run_federated_leader(const TrainJob& job, job::RoleContext& context) {
 
 Status run_federated(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_federated_leader(job, context) : run_worker(job, context);
+}
+
+Strategy rows::federated() {
+  return {{.name = "federated",
+           .summary = "workers make steps of their own between averages: see local_steps, local_epochs (McMahan et "
+                      "al., Communication-efficient learning of deep networks from decentralized data, AISTATS 2017)",
+           .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left"},
+          {.has_server = true,
+           .collects_vectors = true,
+           .steps_locally = true,
+           .has_own_data = true,
+           .takes_shared_samples = true,
+           .vectors_held = 7},
+          &run_federated};
 }
 
 }  // namespace mangrove::train

@@ -10,6 +10,7 @@
 #include "mangrove/train/data_parallel/leader.h"
 #include "mangrove/train/data_parallel/neighbours.h"
 #include "mangrove/train/data_parallel/worker.h"
+#include "mangrove/train/rows.h"
 
 namespace mangrove::train {
 namespace {
@@ -173,6 +174,20 @@ Status run_gossip_leader(const TrainJob& job, job::RoleContext& context) {
 
 Status run_gossip(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_gossip_leader(job, context) : run_worker(job, context);
+}
+
+Strategy rows::gossip() {
+  return {{.name = "gossip",
+           .summary = "workers make steps of their own and average with neighbours: see neighbours, local_steps (Lian "
+                      "et al., Can decentralized algorithms outperform centralized algorithms?, NIPS 2017)",
+           .on_loss = "the others average without it; its unfinished samples go to them; training ends only when no "
+                      "worker is left"},
+          {.collects_vectors = true,
+           .steps_locally = true,
+           .averages_with_neighbours = true,
+           .has_own_data = true,
+           .vectors_held = 13},
+          &run_gossip};
 }
 
 }  // namespace mangrove::train

@@ -19,6 +19,7 @@
 #include "mangrove/train/data_parallel/network_shard.h"
 #include "mangrove/train/data_parallel/worker.h"
 #include "mangrove/train/events.h"
+#include "mangrove/train/rows.h"
 
 namespace mangrove::train {
 namespace {
@@ -158,6 +159,16 @@ Status run_hybrid_leader(const TrainJob& job, job::RoleContext& context) {
 
 Status run_hybrid(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_hybrid_leader(job, context) : run_worker(job, context);
+}
+
+Strategy rows::hybrid() {
+  return {{.name = "hybrid",
+           .summary = "all_reduce, but groups of workers divide two large fully connected layers: see model_parallel "
+                      "(Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014)",
+           .on_loss = "the layers are divided among the others, and the step begins anew; training ends only when no "
+                      "worker is left"},
+          {.sums_gradients = true, .divides_layers = true, .vectors_held = 15},
+          &run_hybrid};
 }
 
 }  // namespace mangrove::train

@@ -9,6 +9,7 @@
 #include "mangrove/train/data_parallel/synchronous_server.h"
 #include "mangrove/train/data_parallel/worker.h"
 #include "mangrove/train/data_parallel/worker_momentum.h"
+#include "mangrove/train/rows.h"
 
 namespace mangrove::train {
 namespace {
@@ -35,6 +36,15 @@ Status run_server(const TrainJob& job, job::RoleContext& context) {
 
 Status run_parameter_server(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_server(job, context) : run_worker(job, context);
+}
+
+Strategy rows::parameter_server() {
+  return {{.name = "parameter_server",
+           .summary = "data parallelism around one server, synchronous or not: see consistency (Li et al., Scaling "
+                      "distributed machine learning with the parameter server, OSDI 2014)",
+           .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left"},
+          {.has_server = true, .sends_gradients = true, .collects_vectors = true, .vectors_held = 4},
+          &run_parameter_server};
 }
 
 }  // namespace mangrove::train
