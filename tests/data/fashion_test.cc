@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "mangrove/data/dataset.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/data/idx_files.h"
+
+#include "mangrove/data/dataset.h"
 
 namespace mangrove::data {
 namespace {
