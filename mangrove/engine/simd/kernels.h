@@ -23,6 +23,14 @@ Result<NodeKernels> make_tanh(const KernelRequest& request);
 Result<NodeKernels> make_gemm(const KernelRequest& request);
 Result<NodeKernels> make_matmul(const KernelRequest& request);
 
+/// ConvInteger and MatMulInteger, with exact sums. errors: unimplemented (windows of too many taps).
+Result<NodeKernels> make_integer_conv(const KernelRequest& request);
+Result<NodeKernels> make_integer_matmul(const KernelRequest& request);
+
+/// DynamicQuantizeLinear of values in any layout without gaps, to bytes in the same order.
+Result<NodeKernels> make_dynamic_quantize(const KernelRequest& request, const LayoutPtr& x, const LayoutPtr& y);
+Result<NodeKernels> make_plain_dynamic_quantize(const KernelRequest& request);
+
 /// GRU, LSTM and RNN of floats.
 Result<NodeKernels> make_recurrent(const KernelRequest& request);
 

@@ -16,17 +16,21 @@ namespace {
 struct SimdRow {
   std::string_view op;
   Result<NodeKernels> (*make)(const KernelRequest&);
-  bool (*fuses)(const KernelRequest&);  // null: nothing
+  bool (*fuses)(const KernelRequest&);                          // null: nothing
+  enum class Types { floats, integers } types = Types::floats;  // integers: in or out, as ONNX has the operator
 };
 
 constexpr std::array kSimdRows{
     SimdRow{"BatchNormalization", simd::make_batch_norm, simd::batch_norm_fuses},
     SimdRow{"Conv", simd::make_convolution, simd::convolution_fuses},
     SimdRow{"ConvTranspose", simd::make_convolution, simd::convolution_fuses},
+    SimdRow{"ConvInteger", simd::make_integer_conv, nullptr, SimdRow::Types::integers},
+    SimdRow{"DynamicQuantizeLinear", simd::make_plain_dynamic_quantize, nullptr, SimdRow::Types::integers},
     SimdRow{"GRU", simd::make_recurrent, nullptr},
     SimdRow{"Gemm", simd::make_gemm, nullptr},
     SimdRow{"LSTM", simd::make_recurrent, nullptr},
     SimdRow{"MatMul", simd::make_matmul, nullptr},
+    SimdRow{"MatMulInteger", simd::make_integer_matmul, nullptr, SimdRow::Types::integers},
     SimdRow{"RNN", simd::make_recurrent, nullptr},
     SimdRow{"Sigmoid", simd::make_sigmoid, nullptr},
     SimdRow{"Tanh", simd::make_tanh, nullptr},
@@ -37,8 +41,8 @@ const SimdRow* find_simd_row(std::string_view op) {
   return row == kSimdRows.end() ? nullptr : row;
 }
 
-bool is_floats(const ValueInfo& info) {
-  return info.dtype == DType::f32 && info.shape.elements() > 0;
+bool has_type(const ValueInfo& info, SimdRow::Types types) {
+  return (types == SimdRow::Types::integers || info.dtype == DType::f32) && info.shape.elements() > 0;
 }
 
 std::string layout_name(const LayoutPtr& layout) {
@@ -50,10 +54,13 @@ class SimdBackend final : public Backend {
   std::string_view name() const override { return "simd"; }
 
   bool supports(const KernelRequest& request) const override {
-    if (find_simd_row(request.node.op) == nullptr || !std::ranges::all_of(request.outputs, is_floats)) return false;
+    const SimdRow* row = find_simd_row(request.node.op);
+    if (row == nullptr) return false;
+    const auto has_its_type = [row](const ValueInfo& info) { return has_type(info, row->types); };
+    if (!std::ranges::all_of(request.outputs, has_its_type)) return false;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {  // those that are known (lengths, say) no step reads
       const bool is_read = portable::has_input(request, i) && request.constants[i] == nullptr;
-      if (is_read && !is_floats(request.inputs[i])) return false;
+      if (is_read && !has_its_type(request.inputs[i])) return false;
     }
     return (request.epilogue.empty() || fuses(request)) && make_kernels(request).ok();
   }
