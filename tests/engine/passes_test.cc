@@ -80,6 +80,23 @@ Graph product_of_bytes(bool quantized_input) {
       .create({"y"});
 }
 
+/// Bytes of x times weights of bytes in [low, high] with this zero point, made floats by both scales.
+Graph integer_product(DType weights, int low, int high, int zero) {
+  return sketch()
+      .input("x", {kBatch, 3})
+      .node("Cast", {"x"}, "f", {{"to", kOnnxFloat}})
+      .node_of_several("DynamicQuantizeLinear", {"f"}, {"x.bytes", "x.scale", "x.zero"})
+      .constant("w", uniform_tensor(weights, {3, 20}, 3, low, high))
+      .constant("w.zero", uniform_tensor(weights, {}, 3, zero, zero))
+      .node("MatMulInteger", {"x.bytes", "w", "x.zero", "w.zero"}, "sums")
+      .node("Cast", {"sums"}, "floats", {{"to", kOnnxFloat}})
+      .constant("w.scale", Tensor::of<float>({}, {0.02f}))
+      .node("Mul", {"x.scale", "w.scale"}, "scale")
+      .node("Mul", {"floats", "scale"}, "scaled")
+      .node("Cast", {"scaled"}, "y", {{"to", kOnnxDouble}})
+      .create({"y"});
+}
+
 struct PassesCase {
   std::string name;
   std::string pass;
@@ -246,6 +263,11 @@ const PassesCase kPassesCases[] = {
      [] { return quantized_again([](GraphSketch& graph) { join_bytes(graph, 0.01f); }, 0.01f); }, 2, 9},
     {"ConcatOfOtherScales", "keep_bytes",
      [] { return quantized_again([](GraphSketch& graph) { join_bytes(graph, 0.02f); }, 0.01f); }, 0, 9},
+    {"WeightsThatFitWithoutTheirZero", "ready_integers", [] { return integer_product(DType::u8, 30, 220, 100); }, 2, 7},
+    {"WeightsThatNeedTheirZero", "ready_integers", [] { return integer_product(DType::u8, 0, 255, 120); }, 2, 7},
+    {"SignedWeightsThatNeedTheirZero", "ready_integers", [] { return integer_product(DType::i8, -128, 127, 3); }, 1, 7},
+    {"IntegersAreNotTrained", "ready_integers", [] { return integer_product(DType::u8, 0, 255, 120); }, 0, 7,
+     Mode::training},
     {"SameTwice", "eliminate_common",
      [] {
        return sketch()

@@ -11,6 +11,8 @@ constexpr Pass kPasses[] = {
      passes_detail::fold_batch_norm},
     {"keep_bytes", "pool and move bytes rather than floats dequantized from them, and quantize nothing twice", true,
      passes_detail::keep_bytes},
+    {"ready_integers", "make the weights of integer products signed bytes, and their scales before their sums", true,
+     passes_detail::ready_integers},
     {"eliminate_common", "compute once what several nodes compute alike", false, passes_detail::eliminate_common},
     {"eliminate_dead", "take out nodes and initializers that no output needs", false, passes_detail::eliminate_dead},
 };

@@ -43,6 +43,7 @@ Result<Rewrite> drop_identity(const Graph& graph, const PassContext& context);  
 Result<Rewrite> fold_constants(const Graph& graph, const PassContext& context);    // fold_constants.cc
 Result<Rewrite> fold_batch_norm(const Graph& graph, const PassContext& context);   // fold_batch_norm.cc
 Result<Rewrite> keep_bytes(const Graph& graph, const PassContext& context);        // keep_bytes.cc
+Result<Rewrite> ready_integers(const Graph& graph, const PassContext& context);    // ready_integers.cc
 Result<Rewrite> eliminate_common(const Graph& graph, const PassContext& context);  // eliminate_common.cc
 Result<Rewrite> eliminate_dead(const Graph& graph, const PassContext& context);    // eliminate_dead.cc
 }  // namespace passes_detail
