@@ -26,6 +26,17 @@ bool quantize_supported(const KernelRequest& request);
 NodeKernels make_quantize(const dnnl::engine& engine, const KernelRequest& request);
 NodeKernels make_dequantize(const dnnl::engine& engine, const KernelRequest& request);
 
+/// ConvInteger and MatMulInteger, fused with what makes floats of their sums; kernels of the backend simd where oneDNN
+/// has no exact ones.
+bool integer_product_fuses(const KernelRequest& request);
+bool integer_product_supported(const KernelRequest& request);
+NodeKernels make_integer_conv(const dnnl::engine& engine, const KernelRequest& request);
+NodeKernels make_integer_matmul(const dnnl::engine& engine, const KernelRequest& request);
+
+/// DynamicQuantizeLinear, on a kernel of the backend simd.
+bool dynamic_quantize_supported(const KernelRequest& request);
+NodeKernels make_dynamic_quantize(const dnnl::engine& engine, const KernelRequest& request);
+
 /// ConvTranspose.
 bool deconv_supported(const KernelRequest& request);
 NodeKernels make_deconv(const dnnl::engine& engine, const KernelRequest& request);
