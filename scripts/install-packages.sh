@@ -26,7 +26,7 @@ command -v npm > /dev/null || kubernetes="$kubernetes nodejs npm" web="$web node
 arm64="g++-aarch64-linux-gnu qemu-user-static mmdebstrap llvm"  # to build for 64-bit Arm on another machine
 python="python3-numpy python3-venv python3-setuptools python3-wheel python3-matplotlib python3-yaml python3-torch
         python3-onnx mypy jupyter-nbconvert python3-ipykernel"
-bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
+bench="python3 python3-onnx python3-torch python3-matplotlib libbenchmark-dev"
 
 only_list=""
 [ "${1:-}" = --list ] && only_list=yes && shift

@@ -197,12 +197,42 @@ def measure_quantized(args, case, threads, folder):
                        peer_values=fig.column(runs["float32"], "planned_mib"))]
 
 
+# Quantized dynamically, beside itself in float32 and in ONNX Runtime.
+DYNAMIC = [Case("resnet-18", "resnet-18", "3,224,224", 1000, 1, None), Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 1000, 1, None)]
+
+
+def measure_dynamic(args, case, threads, folder):
+    """The network with its initial weights, as quantize_dynamically.py rewrites it."""
+    original, made = folder / f"{case.network}-float.onnx", folder / f"{case.network}-dynamic.onnx"
+    if not made.exists():
+        save = [args.program, "save", case.model, "--sample-shape", case.sample, "--classes", case.classes, "--out", original]
+        rewrite = ["/usr/bin/python3", fig.ROOT / "bench" / "engine" / "quantize_dynamically.py", original, made]
+        for command in (save, rewrite):
+            subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    rounds, seconds = (1, 0.3) if args.quick else (3, 3)
+    more = ["--sample-shape", case.sample, "--classes", case.classes, "--batch", case.batch, "--threads", threads, "--seconds", seconds]
+    every = {"dynamic": [args.program, "infer", made, *more], "float32": [args.program, "infer", case.model, *more]}
+    if args.onnx_runtime:
+        every["ONNX Runtime"] = ["env", f"NODE_PATH={args.onnx_runtime}", "node", fig.ROOT / "bench" / "peers" / "ort_run.js", made,
+                                 f"{case.batch},{case.sample}", threads, seconds]
+    runs = fig.in_turn(every, rounds)
+    name, ours = "int8_dynamic" + case.name("", threads), speeds(runs.pop("dynamic"))
+    figures = [fig.figure(f"{name}_images_per_s", ours, "images/s", peer="float32", peer_values=speeds(runs["float32"]))]
+    for peer, results in runs.items():
+        target = 1.0 if peer == "ONNX Runtime" else None
+        figures.append(fig.figure(f"{name}_speed_over_{peer.lower().replace(' ', '_')}", fig.ratios(ours, speeds(results)), "times",
+                                  target=target, peer=peer, peer_values=[1]))
+    return figures
+
+
 def main():
     parser = fig.arguments(AREA, __doc__)
     parser.add_argument("program", help="bench_network")
     parser.add_argument("mangrove", help="makes int8 networks")
     parser.add_argument("--bare-onednn", type=pathlib.Path, metavar="PROGRAM",
                         help="also compare with a program of bare oneDNN calls that takes --what --model --batch --threads --seconds")
+    parser.add_argument("--onnx-runtime", type=pathlib.Path, metavar="FOLDER",
+                        help="also compare with ONNX Runtime: the node_modules in which npm installed onnxruntime-node")
     parser.add_argument("--only", default="", help="cases whose name contains this, e.g. train_resnet")
     parser.add_argument("--threads", type=int, nargs="+", default=None, help="default: 1 2; with --quick: 1")
     args = parser.parse_args()
@@ -223,6 +253,9 @@ def main():
             for case in QUANTIZED:
                 if args.only in case.name("int8", threads):
                     figures += measure_quantized(args, case, threads, pathlib.Path(folder))
+            for case in DYNAMIC:
+                if args.only in "int8_dynamic" + case.name("", threads):
+                    figures += measure_dynamic(args, case, threads, pathlib.Path(folder))
     if args.only in "startup":
         with tempfile.TemporaryDirectory() as folder:
             figures += measure_startup(args, pathlib.Path(folder))

@@ -158,10 +158,14 @@ With oneDNN these run in int8:
   scales of the weights may differ by output channel. A residual Add, the activation and the QuantizeLinear behind them
   are fused. QLinearConv and QLinearMatMul of that kind are the same.
 * QuantizeLinear and DequantizeLinear with one scale; MaxPool and Concat of bytes.
+* ConvInteger and MatMulInteger of constant weights, with any zero points, and behind them Cast, Mul by scales, Add of a
+  bias, Add of a residual, and Relu or Clip. Their sums are exact.
 
-Zero points of activations other than 0 are right and cost a little. Everything else, also ConvInteger and
-MatMulInteger, runs in float between them or on the portable kernels. The portable kernels compute in float what is
-dequantized. A fused product may differ from them by one step of its quantized result, where a sum lies between two.
+Zero points of activations other than 0 are right and cost a little. ConvInteger and MatMulInteger of computed weights,
+with the backend `simd`, or on a processor that oneDNN has no exact products of bytes for, are sums of as many products
+in float as float holds exactly. Everything else runs in float between them or on the portable kernels. The portable
+kernels compute in float what is dequantized. A fused product of dequantized values may differ from them by one step of
+its quantized result, where a sum lies between two.
 )";
 
 constexpr const char* kRemarks = R"(
