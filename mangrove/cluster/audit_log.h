@@ -50,7 +50,6 @@ class AuditLog {
   bool has_room(const Entry& entry) MG_REQUIRES(mutex_);
   void write_counted(identity::WallTime now) MG_REQUIRES(mutex_);
   void put(const fs::path& file, const Entry& entry, identity::WallTime now, bool is_synced) MG_REQUIRES(mutex_);
-  Status append(const fs::path& file, const std::string& line, bool is_synced) const;
 
   const fs::path file_;
   const Bytes most_;
