@@ -125,7 +125,7 @@ std::optional<HttpResponse> Api::refuse(const serve::HttpHead& head) const {
   return std::nullopt;
 }
 
-HttpResponse Api::error(int status, const std::string& message) const {
+HttpResponse Api::error(const serve::HttpHead& /*head*/, int status, const std::string& message) const {
   return error_answer(status, code_name(status < 500 ? Code::invalid_argument : Code::internal), message);
 }
 

@@ -47,7 +47,7 @@ class Api final : public serve::HttpHandler {
 
   std::optional<serve::HttpResponse> refuse(const serve::HttpHead& head) const override;
   serve::HttpResponse answer(serve::HttpRequest request, const std::stop_token& stop) override;
-  serve::HttpResponse error(int status, const std::string& message) const override;
+  serve::HttpResponse error(const serve::HttpHead& head, int status, const std::string& message) const override;
 
  private:
   struct Call;

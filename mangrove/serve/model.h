@@ -45,11 +45,14 @@ struct InferenceRequest {
   std::vector<std::string> outputs;       // names of those that are wanted; empty: all
   Deadline deadline = Deadline::never();  // of SteadyClock
   int priority = 0;                       // requests with a higher number are answered first
+  std::string trace_id = {};              // of the distributed trace that it belongs to; "": of none
 };
 
 struct InferenceResponse {
   std::string version;  // of the model that answered
   std::vector<NamedTensor> outputs;
+  Seconds queued = 0;    // until its first sample was computed
+  Seconds computed = 0;  // the batches that its samples were in
 };
 
 /// Gets the answer of one request, once, on any thread; it must not block, and does not throw.

@@ -98,7 +98,10 @@ void RequestIntake::finish(const BatchPart& part, Instant began, const BatchTime
   const std::optional<RequestTimes> all = part.request->finish(part.count, began, times);
   if (!all) return;
   const RequestContent& content = part.request->content();
-  InferenceResponse response{.version = metadata_.version, .outputs = {}};
+  InferenceResponse response{.version = metadata_.version,
+                             .outputs = {},
+                             .queued = all->queue,
+                             .computed = all->compute.input + all->compute.infer + all->compute.output};
   for (std::size_t k = 0; k < content.outputs.size(); ++k)
     response.outputs.push_back({metadata_.outputs[content.outputs[k]].name, content.results[k]});
   counters_.add_success(content.samples, *all, clock_.now() - content.arrival);

@@ -8,20 +8,24 @@
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/every_call.h"
 #include "mangrove/serve/http/http_server.h"
+#include "mangrove/serve/protocol/access_log.h"
 #include "mangrove/serve/protocol/grpc_service.h"
 #include "mangrove/serve/protocol/rest_api.h"
 
 namespace mangrove::serve {
 
 struct Server::Parts {
-  Parts(Models& models, ServerOptions given)
+  Parts(Models& models, ServerOptions given, std::unique_ptr<AccessLog> log)
       : options(std::move(given)),
+        access_log(std::move(log)),
         rules(options.credentials != nullptr, options.tokens),
         classifier(options.data_folder),
-        rest(models, rules, classifier, traffic, {.version = options.version, .more_metrics = options.more_metrics}),
-        service(models, rules, traffic, options.version) {}
+        rest(models, rules, classifier, traffic,
+             {.version = options.version, .more_metrics = options.more_metrics, .access_log = access_log.get()}),
+        service(models, rules, traffic, options.version, access_log.get()) {}
 
   const ServerOptions options;
+  const std::unique_ptr<AccessLog> access_log;  // null: none
   const AccessRules rules;
   const std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>();
   ImageClassifier classifier;
@@ -72,7 +76,11 @@ Server::~Server() {
 Result<std::unique_ptr<Server>> Server::start(Models& models, ServerOptions options) {
   if (options.http.empty() && options.grpc.empty())
     return make_error(Code::invalid_argument, "a server needs an address for REST or for gRPC");
-  auto parts = std::make_unique<Parts>(models, std::move(options));
+  std::unique_ptr<AccessLog> access_log;
+  if (!options.access_log.empty()) {
+    MG_TRY(access_log, AccessLog::open(options.access_log));
+  }
+  auto parts = std::make_unique<Parts>(models, std::move(options), std::move(access_log));
   if (!parts->options.http.empty()) {
     MG_TRY(parts->http, start_http(parts->options, parts->rest, parts->http_address));
   }

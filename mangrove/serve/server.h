@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/data/data_folder.h"
 #include "mangrove/net/credentials.h"
@@ -25,6 +26,7 @@ struct ServerOptions {
   HttpLimits limits = {};             // of REST; max_request and room also of gRPC
   std::string version = "";           // of the program
   data::DataFolder data_folder = {};  // see ImageClassifier
+  fs::path access_log = "";           // file of an AccessLog; "": none
   std::function<std::string()> more_metrics = {};  // of what else the process does, for GET /metrics; empty: none
 };
 
@@ -32,8 +34,8 @@ struct ServerOptions {
 /// threads: any thread may call any method.
 class Server {
  public:
-  /// models: must outlive it. errors: invalid_argument (no address, or a wrong one), those of HttpServer::start() and
-  /// cluster::RpcServer::start().
+  /// models: must outlive it. errors: invalid_argument (no address, or a wrong one), those of
+  /// AccessLog::open(), HttpServer::start() and cluster::RpcServer::start().
   static Result<std::unique_ptr<Server>> start(Models& models, ServerOptions options);
   /// Stops at once.
   ~Server();

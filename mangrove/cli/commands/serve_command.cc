@@ -70,7 +70,7 @@ struct ServeState {
   serve::ModelOptions model;
   serve::ServerOptions server;
   ClusterPart cluster;
-  std::string name, repository, identity, token_file, data_dir, sources;
+  std::string name, repository, identity, token_file, data_dir, sources, access_log;
   Overrides overrides;
 
   Keys keys() {
@@ -89,6 +89,8 @@ struct ServeState {
     keys.add("insecure", server.insecure,
              "plain text at any address: everybody who reaches it may use the models; also to the coordinator");
     keys.add_bytes("max_request", server.limits.max_request, "longest body of a request", 1, kMostRequest);
+    keys.add("access_log", access_log,
+             "file that gets a line of JSON for each request to a model: when, who, status, times, id of its trace");
     keys.add("sources", sources,
              "YAML file of sensors that ask over MQTT and CoAP, and where the answers go (docs/sensors.md)");
     keys.add("data_dir", data_dir, "folder of the data sets; only a model trained with zca needs it, for classify");
@@ -108,6 +110,7 @@ Result<std::shared_ptr<const net::Credentials>> server_identity(const std::strin
 Status prepare_server(ServeState& state) {
   state.server.limits.room = 4 * state.server.limits.max_request;
   state.server.data_folder = data::data_folder(state.data_dir);
+  state.server.access_log = state.access_log;
   if (!state.identity.empty()) {
     MG_TRY(state.server.credentials, server_identity(state.identity).context("--identity"));
   }

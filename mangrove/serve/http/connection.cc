@@ -1,5 +1,6 @@
 #include "mangrove/serve/http/connection.h"
 
+#include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -52,6 +53,18 @@ Error Connection::gone() const {
 
 Error Connection::too_slow() const {
   return make_error(Code::deadline_exceeded, std::string(name_of(peer_)) + " was too slow");
+}
+
+std::string Connection::other_end() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (::getpeername(socket_.number(), generic, &size) != 0 ||
+      ::getnameinfo(generic, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return {};
+  const bool is_v6 = address.ss_family == AF_INET6;
+  return (is_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + port;
 }
 
 bool Connection::has_ended() const {

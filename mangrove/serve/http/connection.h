@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -52,6 +53,8 @@ class Connection {
   void finish(Deadline deadline);
 
   int descriptor() const { return socket_.number(); }
+  /// Address and port of the other end, in numbers: "10.0.0.7:51234", "[::1]:51234"; "": it is gone.
+  std::string other_end() const;
   const std::optional<identity::Subject>& member() const { return member_; }
   /// Whether bytes, or the end, have come that nobody has asked for: then a server has given the connection up.
   bool has_ended() const;

@@ -20,7 +20,9 @@ struct HttpHead {
   std::string target;                                  // as it was sent: "/v2/models/a%20b?k=5"
   std::optional<std::string> inference_header_length;  // Inference-Header-Content-Length
   std::string authorization;                           // "": none
+  std::string traceparent;                             // "": none came, or more than one
   std::optional<identity::Subject> member;             // of the certificate that the client has proven; nothing: none
+  std::string from;                                    // address of the client: "10.0.0.7:51234"; "": it is gone
   Instant came;                                        // its first byte
 };
 
@@ -48,8 +50,9 @@ class HttpHandler {
   virtual std::optional<HttpResponse> refuse(const HttpHead& head) const = 0;
   /// Answers a request that was not refused. May wait, but not after a stop is requested.
   virtual HttpResponse answer(HttpRequest request, const std::stop_token& stop) = 0;
-  /// The answer to a request that the server itself refuses: with this status, and a sentence for a person.
-  virtual HttpResponse error(int status, const std::string& message) const = 0;
+  /// The answer to a request that the server itself refuses: with this status, and a sentence for a person. head:
+  /// what is known of the request; without a method, its headers could not be read.
+  virtual HttpResponse error(const HttpHead& head, int status, const std::string& message) const = 0;
 };
 
 }  // namespace mangrove::serve

@@ -47,6 +47,11 @@ std::optional<Bytes> body_length(const httplib::Request& request) {
   return length;
 }
 
+/// The value of a header that may come once. "": it did not come, or more than once.
+std::string only_value(const httplib::Request& request, const char* header) {
+  return request.get_header_value_count(header) == 1 ? request.get_header_value(header) : "";
+}
+
 std::optional<Refusal> check_body(const httplib::Request& request, const HttpLimits& limits) {
   // without a length, a request would end where the client says so, later
   if (request.has_header("Transfer-Encoding")) return Refusal{411, "a body needs the header Content-Length"};
@@ -111,6 +116,7 @@ class Session final : public httplib::Server {
       if (!has_request) return;
       const bool is_last = context_.is_closing() || count >= context_.limits.requests_per_connection;
       bool client_closes = false;
+      head_ = {};
       stream_.begin_request();
       LibraryStream stream(stream_);
       const bool answered =
@@ -126,7 +132,9 @@ class Session final : public httplib::Server {
              .target = request.target,
              .inference_header_length = {},
              .authorization = request.get_header_value("Authorization"),
+             .traceparent = only_value(request, "traceparent"),
              .member = connection_.member(),
+             .from = connection_.other_end(),
              .came = {}};
     if (request.has_header("Inference-Header-Content-Length"))
       head_.inference_header_length = request.get_header_value("Inference-Header-Content-Length");
@@ -139,7 +147,7 @@ class Session final : public httplib::Server {
     const std::optional<Refusal> wrong = check_body(request, context_.limits);
     if (!wrong) return;
     must_close_ = true;  // where its body ends is not known
-    if (!refused_) refused_ = context_.handler.error(wrong->status, wrong->message);
+    if (!refused_) refused_ = context_.handler.error(head_, wrong->status, wrong->message);
   }
 
   void read_and_answer(const httplib::Request& request, httplib::Response& response,
@@ -161,12 +169,13 @@ class Session final : public httplib::Server {
     if (read) return answer(std::move(body), response);
     must_close_ = true;
     if (stream_.problem() == RequestStream::Problem::too_late) wrong = {408, "the request did not come in time"};
-    fill(context_.handler.error(wrong.status, wrong.message), response);
+    fill(context_.handler.error(head_, wrong.status, wrong.message), response);
   }
 
   void answer(std::string body, httplib::Response& response) {
     head_.came = SteadyClock().now();
-    fill(context_.handler.answer({.head = std::move(head_), .body = std::move(body)}, context_.stop), response);
+    HttpRequest request{.head = std::exchange(head_, {}), .body = std::move(body)};
+    fill(context_.handler.answer(std::move(request), context_.stop), response);
   }
 
   void fill(HttpResponse from, httplib::Response& to) {
@@ -175,7 +184,7 @@ class Session final : public httplib::Server {
     for (const auto& [name, value] : from.headers) to.set_header(name, value);
     if (from.stream && is_old_) {
       to.headers.clear();
-      return fill(context_.handler.error(505, "this answer comes in pieces, which needs HTTP/1.1"), to);
+      return fill(context_.handler.error(head_, 505, "this answer comes in pieces, which needs HTTP/1.1"), to);
     }
     if (from.stream) return fill_stream(from.content_type, std::move(from.stream), to);
     to.set_header("Content-Type", from.content_type);
@@ -199,7 +208,7 @@ class Session final : public httplib::Server {
     const Refusal refusal = library_refusal(response.status, stream_.problem());
     must_close_ = true;
     response.headers.erase("EXCEPTION_WHAT");  // that is nothing for a client
-    fill(context_.handler.error(refusal.status, refusal.message), response);
+    fill(context_.handler.error(head_, refusal.status, refusal.message), response);
   }
 
   Connection& connection_;

@@ -1,7 +1,6 @@
 #include "mangrove/serve/protocol/access.h"
 
 #include <iterator>
-#include <string>
 
 namespace mangrove::serve {
 namespace {
@@ -29,6 +28,12 @@ Status AccessRules::admit_token(Right right, std::string_view authorization) con
   if (!holder) return denied("this token is not known");
   if (right == Right::manage && *holder != kAdmin) return denied("loading and unloading models takes an admin's token");
   return {};
+}
+
+std::string AccessRules::who(const Shown& shown) const {
+  if (shown.member) return shown.member->uri();
+  const auto holder = tokens_ ? tokens_->holder(bearer_token(shown.authorization)) : std::nullopt;
+  return holder ? std::string(*holder) + " token" : "";
 }
 
 Status AccessRules::admit(Right right, const Shown& shown) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,8 @@ class AccessRules {
 
   /// errors: permission_denied (says what is needed).
   Status admit(Right right, const Shown& shown) const;
+  /// Who has shown this, for a log: the URI of the certificate, "user token", "admin token"; "": nothing that is known.
+  std::string who(const Shown& shown) const;
   bool asks() const { return asks_for_certificates_ || tokens_.has_value(); }
 
  private:

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "mangrove/net/credentials.h"
 #include "mangrove/net/grpc_status.h"
 #include "mangrove/serve/protocol/ask.h"
 #include "mangrove/serve/protocol/grpc_messages.h"
+#include "mangrove/serve/protocol/http_status.h"
 #include "mangrove/serve/protocol/server_facts.h"
 
 namespace mangrove::serve {
@@ -21,6 +23,28 @@ std::string_view authorization_of(const grpc::ServerContextBase& context) {
   const auto found = context.client_metadata().find("authorization");
   if (found == context.client_metadata().end()) return {};
   return {found->second.data(), found->second.size()};
+}
+
+/// "": none came, or more than one.
+std::string_view traceparent_of(const grpc::ServerContextBase& context) {
+  const auto [first, end] = context.client_metadata().equal_range("traceparent");
+  if (first == end || std::next(first) != end) return {};
+  return {first->second.data(), first->second.size()};
+}
+
+/// What gRPC calls a peer ("ipv4:10.0.0.7:51234", "ipv6:%5B::1%5D:51234"), as REST calls it.
+std::string address_of(std::string peer) {
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return peer;
+  peer.erase(0, peer.find(':') + 1);
+  for (const auto& [escaped, bracket] : {std::pair("%5B", "["), std::pair("%5D", "]")})
+    if (const std::size_t at = peer.find(escaped); at != std::string::npos) peer.replace(at, 3, bracket);
+  return peer;
+}
+
+void log_outcome(AccessLog* log, AccessEntry entry, const Status& outcome) {
+  if (log == nullptr) return;
+  entry.status = outcome.ok() ? 200 : http_status(outcome.code());
+  log->write(std::move(entry));
 }
 
 /// The deadline of the call, on the clock of deadlines.
@@ -35,14 +59,22 @@ Deadline deadline_of(const grpc::ServerContextBase& context, Instant now) {
 class PendingInference {
  public:
   PendingInference(std::shared_ptr<Model> model, const inference::ModelInferRequest& request,
-                   inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor,
-                   const std::stop_token& stop)
-      : model_(std::move(model)), request_(request), response_(response), reactor_(reactor), on_stop_(stop, [this] {
-          finish(make_error(Code::unavailable, "the server is being stopped"));
-        }) {}
+                   inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor, AccessLog* log,
+                   AccessEntry entry, const std::stop_token& stop)
+      : model_(std::move(model)),
+        request_(request),
+        response_(response),
+        reactor_(reactor),
+        log_(log),
+        entry_(std::move(entry)),
+        on_stop_(stop, [this] { finish(make_error(Code::unavailable, "the server is being stopped")); }) {}
   void finish(const Result<InferenceResponse>& answer) {
     if (is_finished_.exchange(true)) return;
-    if (answer.ok()) write_response(*answer, request_.model_name(), request_.id(), response_);
+    if (answer.ok()) {
+      write_response(*answer, request_.model_name(), request_.id(), response_);
+      note_answer(entry_, *answer);
+    }
+    log_outcome(log_, std::move(entry_), answer.ok() ? Status() : Status(answer.error()));
     reactor_.Finish(answer.ok() ? grpc::Status::OK : net::to_grpc(answer.error()));
     model_.reset();
   }
@@ -53,17 +85,34 @@ class PendingInference {
   const inference::ModelInferRequest& request_;
   inference::ModelInferResponse& response_;
   grpc::ServerUnaryReactor& reactor_;
+  AccessLog* const log_;  // null: none
+  AccessEntry entry_;
   const std::stop_callback<std::function<void()>> on_stop_;  // may run as soon as it is made, so it comes last
 };
 
 }  // namespace
 
-Status GrpcService::admit(Right right, const grpc::ServerContextBase& context) const {
-  if (right == Right::none || (!rules_.asks() && right != Right::manage)) return {};
+Shown GrpcService::shown_by(const grpc::ServerContextBase& context) {
   const std::optional<net::Caller> caller = net::caller(context);
   Shown shown{.member = {}, .authorization = authorization_of(context)};
   if (caller) shown.member = caller->subject;
-  return rules_.admit(right, shown);
+  return shown;
+}
+
+Status GrpcService::admit(Right right, const grpc::ServerContextBase& context) const {
+  if (right == Right::none || (!rules_.asks() && right != Right::manage)) return {};
+  return rules_.admit(right, shown_by(context));
+}
+
+AccessEntry GrpcService::access_entry(const grpc::ServerContextBase& context,
+                                      const inference::ModelInferRequest& request) const {
+  return {.protocol = "grpc",
+          .model = request.model_name(),
+          .version = request.model_version(),
+          .id = request.id(),
+          .client = rules_.asks() ? rules_.who(shown_by(context)) : "",
+          .from = address_of(context.peer()),
+          .trace = trace_of(traceparent_of(context))};
 }
 
 grpc::Status GrpcService::ServerLive(grpc::ServerContext* /*context*/, const inference::ServerLiveRequest* /*request*/,
@@ -163,13 +212,16 @@ grpc::Status GrpcService::RepositoryModelUnload(grpc::ServerContext* context,
 }
 
 Status GrpcService::begin_infer(grpc::CallbackServerContext& context, const inference::ModelInferRequest& request,
-                                inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor) {
+                                inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor,
+                                const AccessEntry& entry) {
   const Instant now = SteadyClock().now();
   MG_RETURN_IF_ERROR(admit(Right::infer, context));
   MG_TRY(const auto model, models_.find(request.model_name(), request.model_version()));
   MG_TRY(InferenceRequest asked, request_of(request, now));
   asked.deadline = std::min(asked.deadline, deadline_of(context, now));
-  const auto pending = std::make_shared<PendingInference>(model, request, response, reactor, cut_.get_token());
+  asked.trace_id = entry.trace.trace_id;
+  const auto pending =
+      std::make_shared<PendingInference>(model, request, response, reactor, access_log_, entry, cut_.get_token());
   ask(*model, std::move(asked), now, traffic_,
       [pending](const Result<InferenceResponse>& answer) { pending->finish(answer); });
   return {};
@@ -179,8 +231,11 @@ grpc::ServerUnaryReactor* GrpcService::ModelInfer(grpc::CallbackServerContext* c
                                                   const inference::ModelInferRequest* request,
                                                   inference::ModelInferResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const Status begun = begin_infer(*context, *request, *response, *reactor);
-  if (!begun.ok()) reactor->Finish(net::to_grpc(begun));
+  const AccessEntry entry = access_entry(*context, *request);
+  const Status begun = begin_infer(*context, *request, *response, *reactor, entry);
+  if (begun.ok()) return reactor;
+  log_outcome(access_log_, entry, begun);
+  reactor->Finish(net::to_grpc(begun));
   return reactor;
 }
 

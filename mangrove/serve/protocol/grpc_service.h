@@ -6,6 +6,7 @@
 
 #include "mangrove/serve/open_inference.grpc.pb.h"
 #include "mangrove/serve/protocol/access.h"
+#include "mangrove/serve/protocol/access_log.h"
 #include "mangrove/serve/protocol/models.h"
 #include "mangrove/serve/protocol/traffic.h"
 
@@ -18,9 +19,15 @@ namespace mangrove::serve {
 class GrpcService final
     : public inference::GRPCInferenceService::WithCallbackMethod_ModelInfer<inference::GRPCInferenceService::Service> {
  public:
-  /// models, rules: must outlive this. version: of the server.
-  GrpcService(Models& models, const AccessRules& rules, std::shared_ptr<Traffic> traffic, std::string version)
-      : models_(models), rules_(rules), traffic_(std::move(traffic)), version_(std::move(version)) {}
+  /// models, rules, access_log: must outlive this. version: of the server. access_log: gets every inference; null:
+  /// there is none.
+  GrpcService(Models& models, const AccessRules& rules, std::shared_ptr<Traffic> traffic, std::string version,
+              AccessLog* access_log)
+      : models_(models),
+        rules_(rules),
+        traffic_(std::move(traffic)),
+        version_(std::move(version)),
+        access_log_(access_log) {}
 
   grpc::Status ServerLive(grpc::ServerContext* context, const inference::ServerLiveRequest* request,
                           inference::ServerLiveResponse* response) override;
@@ -51,9 +58,12 @@ class GrpcService final
   void cut() { cut_.request_stop(); }
 
  private:
+  static Shown shown_by(const grpc::ServerContextBase& context);
   Status admit(Right right, const grpc::ServerContextBase& context) const;
+  AccessEntry access_entry(const grpc::ServerContextBase& context, const inference::ModelInferRequest& request) const;
   Status begin_infer(grpc::CallbackServerContext& context, const inference::ModelInferRequest& request,
-                     inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor);
+                     inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor,
+                     const AccessEntry& entry);
   Status write_metadata_of(const inference::ModelMetadataRequest& request,
                            inference::ModelMetadataResponse& response) const;
   Status write_configuration_of(const inference::ModelConfigRequest& request,
@@ -66,6 +76,7 @@ class GrpcService final
   const AccessRules& rules_;
   const std::shared_ptr<Traffic> traffic_;
   const std::string version_;
+  AccessLog* const access_log_;
   std::stop_source cut_;
 };
 

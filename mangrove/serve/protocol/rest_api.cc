@@ -32,6 +32,10 @@ HttpResponse json_response(const nlohmann::ordered_json& body, int status = 200)
   return response;
 }
 
+Shown shown_by(const HttpHead& head) {
+  return {.member = head.member, .authorization = head.authorization};
+}
+
 /// How long the JSON of the body is. Nothing: all of it is JSON.
 Result<std::optional<std::size_t>> json_length(const HttpHead& head) {
   if (!head.inference_header_length) return std::optional<std::size_t>();
@@ -73,6 +77,7 @@ struct RestApi::Call {
   RouteMatch match;
   HttpRequest request;
   std::stop_token stop;
+  AccessEntry& entry;  // gets what is known when the call is answered
 
   const std::string& model() const { return match.model; }
   const std::string& version() const { return match.version; }
@@ -82,22 +87,43 @@ std::optional<HttpResponse> RestApi::refuse(const HttpHead& head) const {
   const Result<RouteMatch> match = find_route(head.method, head.target);
   if (!match.ok())
     return error_response(match.code() == Code::unimplemented ? 405 : http_status(match.code()), match.error().message);
-  const Status admitted =
-      rules_.admit(match->route->right, {.member = head.member, .authorization = head.authorization});
+  const Status admitted = rules_.admit(match->route->right, shown_by(head));
   if (admitted.ok()) return std::nullopt;
   const bool has_shown = head.member.has_value() || !head.authorization.empty() || !rules_.asks();
-  return error_response(has_shown ? http_status(admitted.code()) : 401, admitted.error().message);
+  return logged(access_entry(head, *match), *match,
+                error_response(has_shown ? http_status(admitted.code()) : 401, admitted.error().message));
 }
 
-HttpResponse RestApi::error(int status, const std::string& message) const {
-  return error_response(status, message);
+HttpResponse RestApi::error(const HttpHead& head, int status, const std::string& message) const {
+  const Result<RouteMatch> match = find_route(head.method, head.target);
+  if (!match.ok()) return error_response(status, message);
+  return logged(access_entry(head, *match), *match, error_response(status, message));
+}
+
+AccessEntry RestApi::access_entry(const HttpHead& head, const RouteMatch& match) const {
+  return {.model = match.model,
+          .version = match.version,
+          .client = rules_.who(shown_by(head)),
+          .from = head.from,
+          .trace = trace_of(head.traceparent)};
+}
+
+/// Writes a request to a model into the access log, and gives the answer back.
+HttpResponse RestApi::logged(const AccessEntry& entry, const RouteMatch& match, HttpResponse response) const {
+  if (facts_.access_log == nullptr || match.route->right != Right::infer) return response;
+  AccessEntry written = entry;
+  written.status = response.status;
+  facts_.access_log->write(std::move(written));
+  return response;
 }
 
 HttpResponse RestApi::answer(HttpRequest request, const std::stop_token& stop) {
   const Result<RouteMatch> match = find_route(request.head.method, request.head.target);
   if (!match.ok()) return error_response(match.error());
-  Result<HttpResponse> response = perform({.match = *match, .request = std::move(request), .stop = stop});
-  return response.ok() ? std::move(*response) : error_response(response.error());
+  AccessEntry entry = access_entry(request.head, *match);
+  Result<HttpResponse> response =
+      perform({.match = *match, .request = std::move(request), .stop = stop, .entry = entry});
+  return logged(entry, *match, response.ok() ? std::move(*response) : error_response(response.error()));
 }
 
 Result<HttpResponse> RestApi::perform(const Call& call) {
@@ -162,14 +188,25 @@ Result<HttpResponse> RestApi::count_models(const std::string& model, const std::
   return json_response(statistics_json(models));
 }
 
+/// Passes a request on to a model as part of the call's trace. errors: those of ask_and_wait().
+Result<InferenceResponse> RestApi::ask(const Call& call, const std::shared_ptr<Model>& model,
+                                       InferenceRequest request) const {
+  call.entry.version = model->metadata().version;
+  request.trace_id = call.entry.trace.trace_id;
+  MG_TRY(InferenceResponse answer,
+         ask_and_wait(model, std::move(request), call.request.head.came, traffic_, call.stop));
+  note_answer(call.entry, answer);
+  return answer;
+}
+
 Result<HttpResponse> RestApi::infer(const Call& call) {
   const HttpHead& head = call.request.head;
   MG_TRY(const std::optional<std::size_t> length, json_length(head));
   MG_TRY(const auto model, models_.find(call.model(), call.version()));
   MG_TRY(JsonRequest parsed, parse_json_request(call.request.body, length, SteadyClock().now()));
   const std::string id = parsed.request.id;
-  MG_TRY(const InferenceResponse answer,
-         ask_and_wait(model, std::move(parsed.request), head.came, traffic_, call.stop));
+  call.entry.id = id;
+  MG_TRY(const InferenceResponse answer, ask(call, model, std::move(parsed.request)));
   JsonResponse written = write_json_response(call.model(), id, answer, parsed.binary);
   HttpResponse response;
   response.body = std::move(written.body);
@@ -188,8 +225,7 @@ Result<HttpResponse> RestApi::classify(const Call& call) {
   }
   MG_TRY(const auto model, models_.find(call.model(), call.version()));
   MG_TRY(InferenceRequest request, classifier_.request(model->metadata(), call.request.body));
-  MG_TRY(const InferenceResponse answer,
-         ask_and_wait(model, std::move(request), call.request.head.came, traffic_, call.stop));
+  MG_TRY(const InferenceResponse answer, ask(call, model, std::move(request)));
   MG_TRY(const auto ranked, ImageClassifier::top_classes(answer, static_cast<std::size_t>(count)));
   auto top = nlohmann::ordered_json::array();
   for (const learn::RankedClass& one : ranked)

@@ -8,6 +8,7 @@
 
 #include "mangrove/serve/http/message.h"
 #include "mangrove/serve/protocol/access.h"
+#include "mangrove/serve/protocol/access_log.h"
 #include "mangrove/serve/protocol/image_classifier.h"
 #include "mangrove/serve/protocol/models.h"
 #include "mangrove/serve/protocol/routes.h"
@@ -25,6 +26,7 @@ class RestApi final : public HttpHandler {
   struct Facts {
     std::string version = {};                        // of the server
     std::function<std::string()> more_metrics = {};  // what follows those of the models; empty: nothing
+    AccessLog* access_log = nullptr;                 // gets every request to a model; must outlive this; null: none
   };
   /// models, rules, classifier: must outlive this.
   RestApi(Models& models, const AccessRules& rules, ImageClassifier& classifier, std::shared_ptr<Traffic> traffic,
@@ -37,15 +39,18 @@ class RestApi final : public HttpHandler {
 
   std::optional<HttpResponse> refuse(const HttpHead& head) const override;
   HttpResponse answer(HttpRequest request, const std::stop_token& stop) override;
-  HttpResponse error(int status, const std::string& message) const override;
+  HttpResponse error(const HttpHead& head, int status, const std::string& message) const override;
 
  private:
   struct Call;
+  AccessEntry access_entry(const HttpHead& head, const RouteMatch& match) const;
+  HttpResponse logged(const AccessEntry& entry, const RouteMatch& match, HttpResponse response) const;
   Result<HttpResponse> perform(const Call& call);
   Result<HttpResponse> describe_model(const Call& call) const;
   HttpResponse say_model_ready(const Call& call) const;
   Result<HttpResponse> configure_model(const Call& call) const;
   Result<HttpResponse> count_models(const std::string& model, const std::string& version) const;
+  Result<InferenceResponse> ask(const Call& call, const std::shared_ptr<Model>& model, InferenceRequest request) const;
   Result<HttpResponse> infer(const Call& call);
   Result<HttpResponse> classify(const Call& call);
   Result<HttpResponse> list_models(const Call& call) const;

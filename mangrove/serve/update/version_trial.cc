@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "mangrove/base/format.h"
+#include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/serve/protocol/image_classifier.h"
 
 namespace mangrove::serve {
@@ -39,6 +42,12 @@ bool is_failure(const Result<InferenceResponse>& answer) {
     default:
       return true;
   }
+}
+
+/// What a failure is, for a log.
+std::string problem_of(const Result<InferenceResponse>& failure) {
+  return failure.ok() ? "its answer has numbers that are infinite or none"
+                      : printable(cut_short(failure.error().message));
 }
 
 }  // namespace
@@ -86,6 +95,8 @@ void VersionTrial::ask(bool is_fresh, InferenceRequest request, AnswerSink answe
     record(is_fresh, has_failed, clock_.now() - asked);
     const bool repeats = has_failed && is_fresh && can_repeat_ && clock_.now() < again.deadline;
     if (!repeats) return answer(std::move(result));
+    log_info("the old version answers what the new one did not",
+             {{"model", old_->metadata().name}, {"trace_id", again.trace_id}, {"why", problem_of(result)}});
     // `held` keeps the old version from being closed until this is answered
     old_->infer(std::move(again),
                 [held, answer = std::move(answer)](Result<InferenceResponse> second) { answer(std::move(second)); });

@@ -11,6 +11,7 @@
 #include "tests/cli/on_a_terminal.h"
 #include "tests/cli/process.h"
 #include "tests/serve/http/raw_client.h"
+#include "tests/serve/protocol/access_lines.h"
 
 #include "mangrove/base/file.h"
 #include "mangrove/graph/onnx.h"
@@ -98,6 +99,27 @@ TEST_F(Serve, AnswersAsPredictDoesAndEndsWell) {
 
   EXPECT_EQ(stop(), 0) << server->err();
   EXPECT_NE(server->out().find("1 request answered in"), std::string::npos) << server->out();
+}
+
+TEST_F(Serve, KeepsALineOfEachRequest) {
+  start({"colours", "--model", folder / "m.onnx", "--max-wait", "0s", "--access-log", folder / "access.jsonl"});
+  const json request = {
+      {"id", "7"},
+      {"inputs",
+       {{{"name", "image"}, {"shape", {1, 3, 4, 4}}, {"datatype", "FP32"}, {"data", std::vector<float>(48, 1)}}}}};
+  const RawReply reply = ask(post("/v2/models/colours/infer", request.dump(),
+                                  "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"));
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(stop(), 0) << server->err();
+  const std::vector<json> lines = serve::access_lines(folder / "access.jsonl");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["model"], "colours");
+  EXPECT_EQ(lines[0]["version"], "1");
+  EXPECT_EQ(lines[0]["id"], "7");
+  EXPECT_EQ(lines[0]["status"], 200);
+  EXPECT_EQ(lines[0]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_GE(lines[0]["queued_ms"].get<double>(), 0);
+  EXPECT_GT(lines[0]["computed_ms"].get<double>(), 0);
 }
 
 TEST_F(Serve, TellsItsHealth) {

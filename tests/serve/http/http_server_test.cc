@@ -25,7 +25,7 @@ using namespace std::string_literals;
 class EchoHandler final : public HttpHandler {
  public:
   std::optional<HttpResponse> refuse(const HttpHead& head) const override {
-    if (head.target == "/refused") return error(403, "not here");
+    if (head.target == "/refused") return error(head, 403, "not here");
     return std::nullopt;
   }
   HttpResponse answer(HttpRequest request, const std::stop_token& /*stop*/) override {
@@ -40,7 +40,7 @@ class EchoHandler final : public HttpHandler {
     response.body = request.head.method + " " + request.head.target + " " + member + ": " + request.body;
     return response;
   }
-  HttpResponse error(int status, const std::string& message) const override {
+  HttpResponse error(const HttpHead& /*head*/, int status, const std::string& message) const override {
     HttpResponse response;
     response.status = status;
     response.content_type = "text/plain";

@@ -4,8 +4,12 @@
 
 #include <chrono>
 #include <future>
+#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/cluster/test_identity.h"
+#include "tests/serve/protocol/access_lines.h"
 #include "tests/serve/protocol/fake_models.h"
 
 #include "mangrove/serve/open_inference.grpc.pb.h"
@@ -261,6 +265,55 @@ TEST_F(Grpc, MembersShowACertificateAndStrangersAToken) {
   const auto stranger = net::stranger_credentials(own->identity().authorities().front(), {Role::node});
   EXPECT_EQ(asked(stranger, ""), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(asked(stranger, "0123456789abcdef"), grpc::StatusCode::OK);
+}
+
+TEST_F(Grpc, ATraceGoesOnInTheModelAndInTheAccessLog) {
+  const auto own = cluster::test_credentials(Role::node, "edge"), ann = cluster::test_credentials(Role::client, "ann");
+  std::vector<std::string> traces;
+  models.add(pair_metadata(), [&](const InferenceRequest& request, const AnswerSink& answer) {
+    traces.push_back(request.trace_id);
+    answer(InferenceResponse{.version = "1", .outputs = {}, .queued = 0.001, .computed = 0.002});
+  });
+  const testing::TemporaryFolder folder;
+  start({.credentials = own, .access_log = folder / "access.jsonl"});
+  const auto asking = stub_with(net::channel_credentials(ann.get(), {Role::node}));
+  const auto ask = [&](const std::vector<std::string>& traceparents, const std::string& model = "m") {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    for (const std::string& one : traceparents) context.AddMetadata("traceparent", one);
+    inference::ModelInferResponse response;
+    const auto code = asking->ModelInfer(&context, raw_request(model), &response).error_code();
+    EXPECT_FALSE(context.GetServerInitialMetadata().contains("traceresponse"));
+    EXPECT_FALSE(context.GetServerTrailingMetadata().contains("traceresponse"));
+    return code;
+  };
+  const std::string traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  EXPECT_EQ(ask({traceparent}), grpc::StatusCode::OK);
+  EXPECT_EQ(ask({}), grpc::StatusCode::OK);
+  EXPECT_EQ(ask({"malformed"}), grpc::StatusCode::OK);
+  EXPECT_EQ(ask({traceparent, traceparent}), grpc::StatusCode::OK);
+  EXPECT_EQ(ask({traceparent}, "n"), grpc::StatusCode::NOT_FOUND);
+  server.reset();
+  const std::vector<nlohmann::json> lines = access_lines(folder / "access.jsonl");
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0]["protocol"], "grpc");
+  EXPECT_EQ(lines[0]["client"], "mangrove://client/ann");
+  EXPECT_TRUE(lines[0]["from"].get<std::string>().starts_with("127.0.0.1:")) << lines[0];
+  EXPECT_EQ(lines[0]["id"], "42");
+  EXPECT_EQ(lines[0]["version"], "1");
+  EXPECT_EQ(lines[0]["status"], 200);
+  EXPECT_EQ(lines[0]["computed_ms"], 2);
+  EXPECT_EQ(lines[0]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_EQ(lines[4]["status"], 404);
+  EXPECT_EQ(lines[4]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+  ASSERT_EQ(traces.size(), 4u);
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    EXPECT_EQ(lines[i]["trace_id"], traces[i]) << i;
+    EXPECT_EQ(lines[i]["parent_id"], i == 0 ? "00f067aa0ba902b7" : "") << i;
+    if (i > 0) {
+      EXPECT_NE(traces[i], traces[i - 1]);
+    }
+  }
 }
 
 TEST_F(Grpc, WithoutTokensAStrangerFailsInTheHandshake) {

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/serve/http/raw_client.h"
+#include "tests/serve/protocol/access_lines.h"
 #include "tests/serve/protocol/fake_models.h"
 
 #include "mangrove/serve/protocol/routes.h"
@@ -220,6 +222,82 @@ TEST_F(Rest, CountsWhatModelsDid) {
   EXPECT_NE(text.find("mangrove_serve_requests_total{model=\"m\",version=\"1\"} 7\n"), std::string::npos) << text;
 }
 
+constexpr const char* kTraceHeader = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+
+TEST_F(Rest, ATraceGoesOnInTheModelAndInTheAccessLog) {
+  std::vector<std::string> traces;
+  models.add(pair_metadata(), [&](InferenceRequest request, const AnswerSink& answer) {
+    traces.push_back(request.trace_id);
+    Tensor output = request.inputs.at(0).tensor;
+    answer(
+        InferenceResponse{.version = "1", .outputs = {{"y", std::move(output)}}, .queued = 0.001, .computed = 0.002});
+  });
+  const testing::TemporaryFolder folder;
+  start({.access_log = folder / "access.jsonl"});
+  const std::string path = "/v2/models/m/infer", body = R"({"id":"42",)" + std::string(kInfer).substr(1);
+  const RawReply traced = ask(post(path, body, kTraceHeader));
+  EXPECT_EQ(traced.status, 200);
+  EXPECT_FALSE(traced.headers.contains("traceresponse")) << "the Recommendation has no such header";
+  EXPECT_EQ(ask(post(path, kInfer)).status, 200);
+  EXPECT_EQ(ask(post(path, kInfer, "traceparent: 00-1-2-3\r\n")).status, 200);
+  EXPECT_EQ(ask(post(path, kInfer, std::string(kTraceHeader) + kTraceHeader)).status, 200);
+  EXPECT_EQ(ask(get("/v2/models/m")).status, 200);
+  server.reset();
+  const std::vector<json> lines = access_lines(folder / "access.jsonl");
+  ASSERT_EQ(lines.size(), 4u) << "requests to models alone";
+  EXPECT_EQ(lines[0]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_EQ(lines[0]["parent_id"], "00f067aa0ba902b7");
+  EXPECT_EQ(lines[0]["protocol"], "rest");
+  EXPECT_EQ(lines[0]["model"], "m");
+  EXPECT_EQ(lines[0]["version"], "1");
+  EXPECT_EQ(lines[0]["id"], "42");
+  EXPECT_EQ(lines[0]["status"], 200);
+  EXPECT_EQ(lines[0]["queued_ms"], 1);
+  EXPECT_EQ(lines[0]["computed_ms"], 2);
+  EXPECT_TRUE(lines[0]["from"].get<std::string>().starts_with("127.0.0.1:")) << lines[0];
+  ASSERT_EQ(traces.size(), 4u);
+  for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["trace_id"], traces[i]) << i;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i]["parent_id"], "") << "a new trace";
+    EXPECT_EQ(lines[i]["trace_id"].get<std::string>().size(), 32u);
+    EXPECT_NE(lines[i]["trace_id"], lines[i - 1]["trace_id"]);
+  }
+}
+
+TEST_F(Rest, TheAccessLogHasWhatWasRefusedToo) {
+  models.add(pair_metadata());
+  const testing::TemporaryFolder folder;
+  start({.tokens = Tokens::parse("user 0123456789abcdef", kTokenHolders).value(),
+         .limits = {.max_request = 1000},
+         .access_log = folder / "access.jsonl"});
+  const std::string token = "Authorization: Bearer 0123456789abcdef\r\n";
+  EXPECT_EQ(ask(post("/v2/models/m/infer", kInfer)).status, 401);
+  EXPECT_EQ(ask(post("/v2/models/n/infer", kInfer, token)).status, 404);
+  EXPECT_EQ(ask(post("/v2/models/m/infer", "{}", token)).status, 400);
+  EXPECT_EQ(ask(post("/v2/models/m/infer", std::string(2000, ' '), token)).status, 413);
+  EXPECT_EQ(ask(post("/v2/models/m/versions/1/classify", "no image", token + kTraceHeader)).status, 400);
+  EXPECT_EQ(ask(post("/v2/models/m/other", kInfer, token)).status, 404);
+  server.reset();
+  const std::vector<json> lines = access_lines(folder / "access.jsonl");
+  ASSERT_EQ(lines.size(), 5u);
+  const std::vector<int> statuses = {401, 404, 400, 413, 400};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i]["status"], statuses[i]) << i;
+    EXPECT_EQ(lines[i]["client"], i == 0 ? "" : "user token") << i;
+    EXPECT_TRUE(lines[i]["computed_ms"].is_null()) << i;
+  }
+  EXPECT_EQ(lines[1]["model"], "n");
+  EXPECT_EQ(lines[4]["version"], "1");
+  EXPECT_EQ(lines[4]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+}
+
+TEST_F(Rest, NeedsAnAccessLogThatItCanWrite) {
+  const testing::TemporaryFolder folder;
+  const auto failed = Server::start(models, {.http = "127.0.0.1:0", .grpc = "", .access_log = folder / "no/log"});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("no/log"), std::string::npos) << failed.error().message;
+}
+
 TEST_F(Rest, ListsLoadsAndUnloadsModels) {
   models.add(pair_metadata());
   start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210", kTokenHolders).value()});
@@ -313,7 +391,8 @@ TEST_F(Rest, UpdatesAModelForAnAdminAlone) {
   EXPECT_EQ(models.changes(), std::vector<std::string>());
   EXPECT_EQ(ask_json(post(path, "network", admin)), json::parse(R"({"name":"m","version":"2"})"));
   EXPECT_EQ(ask(post(path + "?share=0.1&requests=30", "network", admin)).status, 200);
-  EXPECT_EQ(models.changes(), (std::vector<std::string>{"update m network", "update m network 30"}));
+  EXPECT_EQ(models.changes(),
+            (std::vector<std::string>{"update m network", "update m network 30"}));
   const json service = ask_json(get("/v2/repository/models/m", user));
   EXPECT_EQ(service["versions"][0]["state"], "READY");
   EXPECT_EQ(ask(get("/v2/repository/models/other", user)).status, 404);
