@@ -203,7 +203,9 @@ TEST_F(Rest, CountsWhatModelsDid) {
   model->counts.executions = 5;
   model->counts.last_inference = 1'700'000'000'000;
   model->counts.success = {7, 700};
-  model->counts.queue = {7, 70};
+  model->counts.queue = {7, 70'000};
+  model->counts.compute_infer = {7, 2'999'999};
+  model->counts.waiting = 3;
   model->counts.batches[4] = {.compute_input = {1, 2}, .compute_infer = {3, 4}, .compute_output = {5, 6}};
   start();
   const json one = ask_json(get("/v2/models/m/versions/1/stats"));
@@ -220,6 +222,27 @@ TEST_F(Rest, CountsWhatModelsDid) {
   EXPECT_EQ(ask(get("/v2/models/n/stats")).status, 404);
   const std::string text = ask(get("/metrics")).body;
   EXPECT_NE(text.find("mangrove_serve_requests_total{model=\"m\",version=\"1\"} 7\n"), std::string::npos) << text;
+  for (const char* metric :
+       {"request_success 7", "request_failure 0", "count 12", "exec_count 5", "request_duration_us 0",
+        "queue_duration_us 70", "compute_infer_duration_us 2999", "pending_request_count 3"}) {
+    std::string line = "\nnv_inference_" + std::string(metric) + "\n";
+    line.insert(line.find(' '), R"({model="m",version="1"})");
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  EXPECT_NE(text.find("# TYPE nv_inference_request_success counter\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# TYPE nv_inference_pending_request_count gauge\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("compute_input_duration_us{"), std::string::npos) << "it was not measured";
+}
+
+TEST_F(Rest, TellsHowLongInputsAndOutputsTookWhereThatIsMeasured) {
+  const auto model = models.add(pair_metadata());
+  model->counts.compute_input = {7, 5'000};
+  model->counts.compute_output = {7, 6'000};
+  start();
+  const std::string text = ask(get("/metrics")).body;
+  for (const char* line : {"nv_inference_compute_input_duration_us{model=\"m\",version=\"1\"} 5\n",
+                           "nv_inference_compute_output_duration_us{model=\"m\",version=\"1\"} 6\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
 constexpr const char* kTraceHeader = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
