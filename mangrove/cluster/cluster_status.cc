@@ -111,7 +111,7 @@ json cluster_json(const std::string& coordinator, const ListNodesResponse& statu
 json job_json(const JobStatus& job) {
   return {{"id", job.id()},         {"title", job.title()}, {"state", job.state()}, {"priority", job.priority()},
           {"starts", job.starts()}, {"epoch", job.epoch()}, {"step", job.step()},   {"message", job.message()},
-          {"began", job.began()},   {"ended", job.ended()}, {"nodes", job.nodes()}};
+          {"began", job.began()},   {"ended", job.ended()}, {"nodes", job.nodes()}, {"owner", job.owner()}};
 }
 
 bool is_service(const JobStatus& job) {

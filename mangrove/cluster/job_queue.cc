@@ -152,6 +152,7 @@ Result<std::vector<JobStatus>> JobQueue::list(const std::function<bool(const std
       status.set_id((*job)->id());
       status.set_title(title_of(run->job()));
       status.set_starts(1);
+      status.set_owner((*job)->owner());
     }
     status.set_state(run->is_waiting() ? "waiting" : "running");
     status.set_priority(run->job().priority());

@@ -350,6 +350,7 @@ Result<std::vector<JobStatus>> JobStore::list(const std::function<bool(const std
     job.set_began(text(row, 7));
     job.set_ended(text(row, 8));
     job.set_nodes(text(row, 9));
+    job.set_owner(text(row, 10));
   }
   return jobs;
 }

@@ -10,6 +10,7 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/identity/wall_time.h"
 #include "mangrove/serve/engine_model.h"
 
 namespace mangrove::serve {
@@ -107,13 +108,16 @@ void ModelRepository::look_for(const std::string& name) {
 }
 
 /// is_wanted: whether the model is to be served from now on; nothing: that stays as it is.
-Result<ModelSource> ModelRepository::begin_change(const std::string& name, std::optional<bool> is_wanted) {
+/// owner: who changes it.
+Result<ModelSource> ModelRepository::begin_change(const std::string& name, const std::string& owner,
+                                                  std::optional<bool> is_wanted) {
   const MutexLock lock(mutex_);
   const auto entry = models_.find(name);
   if (entry == models_.end()) return unknown(name);
   if (entry->second.is_changing)
     return make_error(Code::unavailable, "model '" + name + "' is being loaded or unloaded; try again later");
   entry->second.is_changing = true;
+  entry->second.changed_by = owner;
   if (is_wanted) entry->second.is_wanted = *is_wanted;
   return entry->second.source;
 }
@@ -126,9 +130,9 @@ void ModelRepository::end_change(const std::string& name) {
   entry.is_changing = false;
 }
 
-Status ModelRepository::load(const std::string& name) {
+Status ModelRepository::load(const std::string& name, const std::string& owner) {
   look_for(name);
-  MG_TRY(const ModelSource source, begin_change(name, true));
+  MG_TRY(const ModelSource source, begin_change(name, owner, true));
   Status loaded = load_newest(name, source);
   if (!loaded.ok()) fail(name, loaded.error());
   end_change(name);
@@ -179,6 +183,11 @@ Result<std::shared_ptr<LoadedModel>> ModelRepository::make_model(const std::stri
   return make_(graph, name, std::to_string(number), options);
 }
 
+/// A version that whoever changes the model begins to load now.
+ModelRepository::Version ModelRepository::begun_version(const Entry& entry, std::int64_t number) {
+  return {.number = number, .owner = entry.changed_by, .began = identity::wall_now()};
+}
+
 /// The number of the version that is going to be loaded. Nothing: it is ready.
 std::optional<std::int64_t> ModelRepository::begin_loading(const std::string& name, const FoundModel& found) {
   const MutexLock lock(mutex_);
@@ -187,7 +196,7 @@ std::optional<std::int64_t> ModelRepository::begin_loading(const std::string& na
   const bool is_same = entry.last_number > 0 && entry.last_file == found.state;
   const std::int64_t number = found.version.value_or(entry.last_number + (is_same ? 0 : 1));
   if (is_same && number == entry.last_number && ready_version(entry, "") != nullptr) return std::nullopt;
-  entry.versions.push_back({.number = number});
+  entry.versions.push_back(begun_version(entry, number));
   return number;
 }
 
@@ -212,7 +221,7 @@ void ModelRepository::fail(const std::string& name, const Error& error) {
   const MutexLock lock(mutex_);
   Entry& entry = models_.at(name);
   if (entry.versions.empty() || entry.versions.back().state != State::loading)
-    entry.versions.push_back({.number = entry.last_number + 1});
+    entry.versions.push_back(begun_version(entry, entry.last_number + 1));
   entry.versions.back().state = State::unavailable;
   entry.versions.back().reason = error.message;
 }
@@ -239,7 +248,7 @@ void ModelRepository::retire(const std::vector<Version>& versions) {
 }
 
 Status ModelRepository::unload(const std::string& name) {
-  MG_RETURN_IF_ERROR(begin_change(name, false));
+  MG_RETURN_IF_ERROR(begin_change(name, "", false));
   std::vector<Version> versions;
   {
     const MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
 #include "mangrove/graph/graph.h"
+#include "mangrove/identity/wall_time.h"
 #include "mangrove/serve/loaded_model.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/model_leases.h"
@@ -62,9 +63,10 @@ class ModelRepository {
   /// Loads the newest version, and unloads older ones when it is ready. Nothing happens if it is ready already and its
   /// file has not changed. After an error the version before goes on. The first version is not waited for: it may
   /// become ready later.
+  /// owner: who wants it, as AccessRules::who() says; "": whoever started the server.
   /// errors: not_found; unavailable (it is being loaded or unloaded: try again; or it does not become ready in time
   /// beside the one before: says why); those of the loader and of the maker.
-  Status load(const std::string& name);
+  Status load(const std::string& name, const std::string& owner = "");
   /// Its requests are answered before this returns, also of those who have found it and not asked yet: so who calls
   /// this must not hold the model. Whoever holds it for longer than half a minute gets `unavailable` from it.
   /// errors: not_found; unavailable (it is being loaded or unloaded: try again).
@@ -93,6 +95,8 @@ class ModelRepository {
     std::string reason = {};
     std::shared_ptr<LoadedModel> model = {};
     std::shared_ptr<ModelLeases> leases = {};
+    std::string owner = {};  // who began to load it, and when
+    identity::WallTime began = {};
   };
   struct Entry {
     ModelSource source;
@@ -101,6 +105,7 @@ class ModelRepository {
     FileState last_file = {};      // its file
     bool is_wanted = true;
     bool is_changing = false;                  // one load(), unload() or update() at a time
+    std::string changed_by = {};               // who began the last of these
     std::optional<UpdateStatus> update = {};   // the last one
     std::int64_t last_update = 0;              // its version
     std::shared_ptr<VersionTrial> trial = {};  // of an update that compares its version with the one before
@@ -115,7 +120,9 @@ class ModelRepository {
   Error unknown(const std::string& name) const MG_REQUIRES(mutex_);
   Status insert(const std::string& name, ModelSource source);
   void look_for(const std::string& name);
-  Result<ModelSource> begin_change(const std::string& name, std::optional<bool> is_wanted = {});
+  Result<ModelSource> begin_change(const std::string& name, const std::string& owner,
+                                   std::optional<bool> is_wanted = {});
+  static Version begun_version(const Entry& entry, std::int64_t number);
   void end_change(const std::string& name);
   Status load_newest(const std::string& name, const ModelSource& source);
   Result<std::shared_ptr<LoadedModel>> make_model(const std::string& name, std::int64_t number,

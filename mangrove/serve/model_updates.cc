@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "mangrove/base/iso_time.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
 #include "mangrove/serve/http/connection.h"
@@ -72,7 +73,7 @@ Status check_interface(const ModelMetadata& old, const ModelMetadata& fresh) {
 
 Result<std::int64_t> ModelRepository::update(const std::string& name, const std::string& network,
                                              const UpdateOptions& options) {
-  MG_TRY(const ModelSource source, begin_change(name));
+  MG_TRY(const ModelSource source, begin_change(name, options.owner));
   join_updater(name);
   Result<std::int64_t> begun = begin_update(name, network, source, options).context("model '" + name + "'");
   if (!begun.ok()) end_change(name);
@@ -126,7 +127,7 @@ Result<std::int64_t> ModelRepository::reserve_version(const std::string& name, c
                               .reason = {},
                               .share = share};
   std::erase_if(entry.versions, [](const Version& version) { return version.state == State::unavailable; });
-  entry.versions.push_back({.number = number});
+  entry.versions.push_back(begun_version(entry, number));
   return number;
 }
 
@@ -214,7 +215,11 @@ std::vector<VersionStatus> ModelRepository::version_statuses(const Entry& entry)
   const double trial_share = entry.trial != nullptr ? entry.update->share : 0;
   for (const Version& version : entry.versions) {
     const IndexEntry shown = index_entry("", version);
-    VersionStatus status{.version = shown.version, .state = shown.state, .reason = shown.reason};
+    VersionStatus status{.version = shown.version,
+                         .state = shown.state,
+                         .reason = shown.reason,
+                         .began = to_iso_text(version.began),
+                         .owner = version.owner};
     if (version.state == State::ready) status.share = 1 - trial_share;
     if (version.state == State::loading) status.share = trial_share;
     if (version.model != nullptr) {

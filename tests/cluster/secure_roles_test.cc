@@ -95,6 +95,7 @@ TEST_F(SecureCluster, AJobBelongsToWhoBeganIt) {
   expect_refused(connected(bob)->follow(id, nullptr, {}));
   EXPECT_EQ(connected(clara)->follow(id, nullptr, {}).code(), Code::cancelled);
   EXPECT_EQ(admin()->follow(id, nullptr, {}).code(), Code::cancelled);
+  EXPECT_EQ(connected(bob)->jobs()->at(0).owner(), "mangrove://client/clara") << "that is no secret in the cluster";
   const auto message_for = [&](const auto& client) { return client->jobs()->at(0).message(); };
   EXPECT_NE(message_for(connected(clara)), "");
   EXPECT_EQ(message_for(admin()), message_for(connected(clara)));

@@ -24,7 +24,7 @@ class OneModel final : public serve::Models {
     return {{model_->metadata().name, model_->metadata().version, "READY", ""}};
   }
   bool is_ready() const override { return true; }
-  Status load(const std::string&) override { return stays(); }
+  Status load(const std::string&, const std::string&) override { return stays(); }
   Status unload(const std::string&) override { return stays(); }
   Result<std::int64_t> update(const std::string&, const std::string&, const serve::UpdateOptions&) override {
     return stays().error();

@@ -137,8 +137,9 @@ Status add_models(const ServeState& state, serve::ModelRepository& models) {
 Status load_models(const ServeState& state, serve::ModelRepository& models) {
   bool is_any_ready = false;
   Status failed = make_error(Code::not_found, state.repository + ": no models in this folder");
+  const std::string owner = state.server.credentials ? state.server.credentials->subject().uri() : "";
   for (const std::string& name : models.names()) {
-    Status loaded = models.load(name);
+    Status loaded = models.load(name, owner);
     is_any_ready = is_any_ready || loaded.ok();
     if (loaded.ok()) continue;
     if (!state.repository.empty()) log_warn("model not loaded", {{"model", name}, {"why", loaded.error().message}});

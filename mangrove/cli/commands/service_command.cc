@@ -80,6 +80,11 @@ std::string update_text(const serve::UpdateStatus& update) {
   return update.reason.empty() ? text : text + ": " + printable(update.reason);
 }
 
+/// Who began something; "-": nobody showed a certificate.
+std::string name_or_dash(const std::string& who) {
+  return who.empty() ? "-" : printable(who);
+}
+
 std::string service_table(const std::vector<serve::ServiceStatus>& services) {
   std::string table = fmt::format("{:<20} {:>7} {:<11} {:>6} {:>9} {:>7} {:>7} {:>9} {:>9}  {}\n", "model", "version",
                                   "state", "share", "answered", "failed", "waiting", "p50", "p99", "why");
@@ -91,6 +96,10 @@ std::string service_table(const std::vector<serve::ServiceStatus>& services) {
                       one.failed, one.waiting, format_seconds(one.p50), format_seconds(one.p99), printable(one.reason));
     if (service.versions.empty()) table += fmt::format("{:<20} is not loaded\n", printable(service.name));
   }
+  for (const serve::ServiceStatus& service : services)
+    for (const serve::VersionStatus& one : service.versions)
+      table += fmt::format("{}: version {} was begun at {} by {}\n", printable(service.name), printable(one.version),
+                           printable(one.began), one.owner.empty() ? "the server's start" : printable(one.owner));
   for (const serve::ServiceStatus& service : services)
     if (service.update) table += printable(service.name) + ": " + update_text(*service.update) + "\n";
   return table;
@@ -108,7 +117,8 @@ Status list_of_cluster(const ServiceState& state, const CommandContext& context)
   MG_TRY(const auto jobs, client->jobs());
   MG_TRY(const cluster::ListNodesResponse live, client->status(context.stop));
   nlohmann::json rows = nlohmann::json::array();
-  std::string table = fmt::format("{:<20} {:<8} {:<19}  {:<40} {}\n", "job", "state", "began (UTC)", "what", "nodes");
+  constexpr const char* kRow = "{:<20} {:<8} {:<19}  {:<24} {:<40} {}\n";
+  std::string table = fmt::format(kRow, "job", "state", "began (UTC)", "by", "what", "nodes");
   for (const cluster::JobStatus& job : jobs) {
     if (!cluster::is_service(job) || !job.ended().empty()) continue;
     nlohmann::json row = cluster::job_json(job);
@@ -117,7 +127,7 @@ Status list_of_cluster(const ServiceState& state, const CommandContext& context)
       nodes += (nodes.empty() ? "" : ", ") + printable(node.name);
     row.update(cluster::live_job_json(job.id(), live));
     rows.push_back(std::move(row));
-    table += fmt::format("{:<20} {:<8} {:<19}  {:<40} {}\n", job.id(), job.state(), job.began(), printable(job.title()),
+    table += fmt::format(kRow, job.id(), job.state(), job.began(), name_or_dash(job.owner()), printable(job.title()),
                          nodes.empty() ? "none yet" : nodes);
   }
   return print_result(nlohmann::json{{"services", rows}}, table, context.output);

@@ -191,17 +191,17 @@ grpc::Status GrpcService::RepositoryIndex(grpc::ServerContext* context,
   return net::to_grpc(admitted);
 }
 
-Status GrpcService::load(const inference::RepositoryModelLoadRequest& request) {
+Status GrpcService::load(const inference::RepositoryModelLoadRequest& request, const std::string& owner) {
   if (!request.parameters().empty())
     return make_error(Code::unimplemented, "parameters of loading are not served; the model's own files are loaded");
-  return models_.load(request.model_name());
+  return models_.load(request.model_name(), owner);
 }
 
 grpc::Status GrpcService::RepositoryModelLoad(grpc::ServerContext* context,
                                               const inference::RepositoryModelLoadRequest* request,
                                               inference::RepositoryModelLoadResponse* /*response*/) {
   const Status admitted = admit(Right::manage, *context);
-  return net::to_grpc(admitted.ok() ? load(*request) : admitted);
+  return net::to_grpc(admitted.ok() ? load(*request, rules_.who(shown_by(*context))) : admitted);
 }
 
 grpc::Status GrpcService::RepositoryModelUnload(grpc::ServerContext* context,

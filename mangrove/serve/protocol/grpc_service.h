@@ -70,7 +70,7 @@ class GrpcService final
                                 inference::ModelConfigResponse& response) const;
   Status write_statistics_of(const inference::ModelStatisticsRequest& request,
                              inference::ModelStatisticsResponse& response) const;
-  Status load(const inference::RepositoryModelLoadRequest& request);
+  Status load(const inference::RepositoryModelLoadRequest& request, const std::string& owner);
 
   Models& models_;
   const AccessRules& rules_;

@@ -20,8 +20,8 @@ class Models {
   virtual Result<std::shared_ptr<Model>> find(const std::string& name, const std::string& version) const = 0;
   virtual std::vector<IndexEntry> index() const = 0;
   virtual bool is_ready() const = 0;
-  /// These may take long. errors: not_found, those of loading.
-  virtual Status load(const std::string& name) = 0;
+  /// These may take long. owner: see ModelRepository::load(). errors: not_found, those of loading.
+  virtual Status load(const std::string& name, const std::string& owner) = 0;
   virtual Status unload(const std::string& name) = 0;
   /// See ModelRepository::update().
   virtual Result<std::int64_t> update(const std::string& name, const std::string& network,
@@ -39,7 +39,7 @@ class RepositoryModels final : public Models {
   }
   std::vector<IndexEntry> index() const override { return repository_.index(); }
   bool is_ready() const override { return repository_.is_ready(); }
-  Status load(const std::string& name) override { return repository_.load(name); }
+  Status load(const std::string& name, const std::string& owner) override { return repository_.load(name, owner); }
   Status unload(const std::string& name) override { return repository_.unload(name); }
   Result<std::int64_t> update(const std::string& name, const std::string& network,
                               const UpdateOptions& options) override {

@@ -252,12 +252,13 @@ Result<HttpResponse> RestApi::load_model(const Call& call) {
   const auto parameters = wish.find("parameters");
   if (parameters != wish.end() && !parameters->empty())
     return make_error(Code::unimplemented, "parameters of loading are not served; the model's own files are loaded");
-  MG_RETURN_IF_ERROR(models_.load(call.model()));
+  MG_RETURN_IF_ERROR(models_.load(call.model(), call.entry.client));
   return HttpResponse{};
 }
 
 Result<HttpResponse> RestApi::update_model(const Call& call) {
-  MG_TRY(const UpdateOptions options, update_options(call.request.head.target));
+  MG_TRY(UpdateOptions options, update_options(call.request.head.target));
+  options.owner = call.entry.client;
   if (call.request.body.empty()) return make_error(Code::invalid_argument, "the body is the new network; it is empty");
   MG_TRY(const std::int64_t version, models_.update(call.model(), call.request.body, options));
   return json_response(

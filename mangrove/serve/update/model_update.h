@@ -13,6 +13,7 @@ namespace mangrove::serve {
 /// How a model changes to a new network.
 struct UpdateOptions {
   std::optional<TrialRule> trial = {};  // nothing: the new version gets all requests as soon as it is ready
+  std::string owner = {};               // who begins it, as AccessRules::who() says
 };
 
 // What a server says of its models is described once: the server writes it, and the command line reads it.
@@ -64,6 +65,8 @@ struct VersionStatus {
   std::uint64_t answered = 0, failed = 0;
   std::int64_t waiting = 0;  // requests in its queue
   Seconds p50 = 0, p99 = 0;  // latency since it was loaded, within 10 %
+  std::string began = {};    // when its loading began: "2026-11-24T15:04:05Z"
+  std::string owner = {};    // who began it: URI of a certificate, "admin token"; "": the start of a server without one
 
   static void fields(auto& self, auto& field) {
     field("version", self.version);
@@ -75,6 +78,8 @@ struct VersionStatus {
     field("waiting", self.waiting);
     field("p50_s", self.p50);
     field("p99_s", self.p99);
+    field("began", self.began);
+    field("owner", self.owner);
   }
 };
 

@@ -112,6 +112,8 @@ struct ServiceCommand : ::testing::Test {
 TEST_F(ServiceCommand, ChangesTheNetworkAfterATrialWithoutLosingARequest) {
   start({"colours", "--model", folder / "one.onnx", "--token-file", folder / "tokens", "--max-wait", "0s"});
   EXPECT_EQ(told(ask()), "1: 3");
+  const json first = json::parse(service({"show", "colours"}).out)["services"][0]["versions"][0];
+  EXPECT_EQ(first["owner"], "") << "the start of a server without a certificate";
   begin_asking();
   const Finished updated =
       service({"update", "colours", "--model", folder / "two.onnx", "--canary", "20%", "--canary-requests", "40"});
@@ -130,7 +132,11 @@ TEST_F(ServiceCommand, ChangesTheNetworkAfterATrialWithoutLosingARequest) {
   ASSERT_EQ(versions.size(), 1u);
   EXPECT_EQ(versions[0]["version"], "2");
   EXPECT_GT(versions[0]["p50_s"], 0);
-  EXPECT_EQ(json::parse(service({"list"}).out)["services"][0]["name"], "colours");
+  EXPECT_EQ(versions[0]["owner"], "admin token") << "who began the update";
+  EXPECT_EQ(versions[0]["began"].get<std::string>().size(), std::string("2026-11-24T15:04:05Z").size());
+  const json listed = json::parse(service({"list"}).out)["services"][0];
+  EXPECT_EQ(listed["name"], "colours");
+  EXPECT_EQ(listed["versions"][0]["owner"], "admin token");
 
   EXPECT_EQ(service({"stop", "colours"}).status, 0);
   EXPECT_EQ(ask().status, 503);

@@ -78,12 +78,15 @@ class FakeModels final : public Models {
     return entries;
   }
   bool is_ready() const override { return ready; }
-  Status load(const std::string& name) override { return change("load " + name); }
+  Status load(const std::string& name, const std::string& owner) override {
+    return change("load " + name + (owner.empty() ? "" : " for " + owner));
+  }
   Status unload(const std::string& name) override { return change("unload " + name); }
   Result<std::int64_t> update(const std::string& name, const std::string& network,
                               const UpdateOptions& options) override {
     MG_RETURN_IF_ERROR(change("update " + name + " " + network +
-                              (options.trial ? " " + std::to_string(options.trial->requests) : "")));
+                              (options.trial ? " " + std::to_string(options.trial->requests) : "") +
+                              (options.owner.empty() ? "" : " for " + options.owner)));
     return 2;
   }
   Result<ServiceStatus> status(const std::string& name) const override {

@@ -245,7 +245,7 @@ TEST_F(Grpc, TokensSayWhoMayLoad) {
   EXPECT_EQ(code(call(*stub, &Stub::RepositoryModelLoad, load, loaded, "0123456789abcdef")),
             grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(code(call(*stub, &Stub::RepositoryModelLoad, load, loaded, "fedcba9876543210")), grpc::StatusCode::OK);
-  EXPECT_EQ(models.changes(), std::vector<std::string>{"load m"});
+  EXPECT_EQ(models.changes(), std::vector<std::string>{"load m for admin token"});
   inference::ServerLiveResponse live;
   EXPECT_EQ(code(call(*stub, &Stub::ServerLive, {}, live)), grpc::StatusCode::OK);
 }

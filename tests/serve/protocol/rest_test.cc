@@ -335,7 +335,7 @@ TEST_F(Rest, ListsLoadsAndUnloadsModels) {
   EXPECT_EQ(ask(post("/v2/repository/models/m/load", "", admin)).status, 200);
   EXPECT_EQ(ask(post("/v2/repository/models/m/unload", R"({"parameters":{"unload_dependents":false}})", admin)).status,
             200);
-  EXPECT_EQ(models.changes(), (std::vector<std::string>{"load m", "unload m"}));
+  EXPECT_EQ(models.changes(), (std::vector<std::string>{"load m for admin token", "unload m"}));
 }
 
 TEST_F(Rest, ATokenIsAskedBeforeABodyIsRead) {
@@ -415,7 +415,7 @@ TEST_F(Rest, UpdatesAModelForAnAdminAlone) {
   EXPECT_EQ(ask_json(post(path, "network", admin)), json::parse(R"({"name":"m","version":"2"})"));
   EXPECT_EQ(ask(post(path + "?share=0.1&requests=30", "network", admin)).status, 200);
   EXPECT_EQ(models.changes(),
-            (std::vector<std::string>{"update m network", "update m network 30"}));
+            (std::vector<std::string>{"update m network for admin token", "update m network 30 for admin token"}));
   const json service = ask_json(get("/v2/repository/models/m", user));
   EXPECT_EQ(service["versions"][0]["state"], "READY");
   EXPECT_EQ(ask(get("/v2/repository/models/other", user)).status, 404);
