@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/request_intake.h"
+#include "mangrove/serve/stepped_network.h"
 
 namespace mangrove::serve {
 
@@ -22,6 +24,8 @@ namespace mangrove::serve {
 /// time are computed in one batch (dynamic batching). A request waits for others no longer than options.max_wait, and
 /// than half of the time to its deadline. One with more samples than a batch is computed in parts. A request whose
 /// deadline passes before its last sample is taken is not computed.
+///
+/// A network with early exits also answers exit by exit, one sample at a time, beside the batches.
 ///
 /// Answers come from the threads of the instances, or from the one that calls infer(). A sink must not call close(),
 /// and not destroy the model.
@@ -38,6 +42,7 @@ class EngineModel final : public LoadedModel {
 
   const ModelMetadata& metadata() const override { return intake_.metadata(); }
   void infer(InferenceRequest request, AnswerSink answer) override { intake_.submit(request, std::move(answer)); }
+  Result<std::unique_ptr<ExitRun>> begin_exits(const InferenceRequest& request, const std::string& thresholds) override;
   ModelStatistics statistics() const override { return intake_.statistics(); }
   bool is_ready() const override { return true; }
   std::string problem() const override { return ""; }
@@ -51,12 +56,15 @@ class EngineModel final : public LoadedModel {
   void close() override;
 
  private:
-  EngineModel(const ModelMetadata& metadata, std::unique_ptr<BatchedNetwork> network, const ModelOptions& options);
+  EngineModel(const ModelMetadata& metadata, std::unique_ptr<BatchedNetwork> network,
+              Result<std::shared_ptr<SteppedNetwork>> exits, const ModelOptions& options);
   void compute_batches(std::size_t instance);
   void compute(std::size_t instance, const std::vector<BatchPart>& parts);
 
   const SteadyClock clock_;
   const std::unique_ptr<BatchedNetwork> network_;
+  const Result<std::shared_ptr<SteppedNetwork>> exits_;  // the error says why there is none
+  std::atomic<bool> is_closed_ = false;
   RequestIntake intake_;
   Mutex closing_;
   std::vector<std::jthread> instances_ MG_GUARDED_BY(closing_);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,22 @@ struct ModelStatistics {
   Seconds p50 = 0, p99 = 0;               // from a request's arrival to its answer, within 10 %; 0: none yet
 };
 
+/// What a network says of a sample at one of its exits.
+struct ExitAnswer {
+  std::size_t exit = 0;        // from 1
+  bool is_last = false;        // the sample leaves here
+  float entropy = 0;           // normalised, from 0 (certain) to 1; NaN where the output is no number
+  InferenceResponse response;  // the output of this exit; times since the request came
+};
+
+/// A request that is answered exit by exit. threads: one at a time.
+class ExitRun {
+ public:
+  virtual ~ExitRun() = default;
+  /// Computes on to the next exit. REQUIRES: the last answer was not the last one. errors: those of the computation.
+  virtual Result<ExitAnswer> next() = 0;
+};
+
 /// One version of a model that answers requests: here, on other boards, behind a queue, ...
 /// threads: any thread may call any method.
 class Model {
@@ -90,6 +108,13 @@ class Model {
   /// other types or shapes; names them), resource_exhausted (the queue is full: try again later), deadline_exceeded
   /// (the request's deadline has passed), unavailable (the model is being unloaded), those of the computation.
   virtual void infer(InferenceRequest request, AnswerSink answer) = 0;
+  /// Begins a request for one sample of a network with early exits, which must not outlive the model. thresholds: at
+  /// which normalised entropies it leaves an exit ("0.05,0.2"); "": those in the network's metadata; "none": at none.
+  /// errors: unimplemented (the model is not computed exit by exit: says why), those of infer() but for the queue's.
+  virtual Result<std::unique_ptr<ExitRun>> begin_exits(const InferenceRequest& /*request*/,
+                                                       const std::string& /*thresholds*/) {
+    return make_error(Code::unimplemented, "this model is not computed exit by exit");
+  }
   virtual ModelStatistics statistics() const = 0;
 };
 

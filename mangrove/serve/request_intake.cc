@@ -109,6 +109,12 @@ void RequestIntake::finish(const BatchPart& part, Instant began, const BatchTime
   part.request->answer(std::move(response));
 }
 
+void RequestIntake::count_exits(const std::optional<RequestTimes>& times, Seconds took) {
+  if (!times) return counters_.add_failure(took);
+  counters_.add_batch(1, times->compute);
+  counters_.add_success(1, *times, took);
+}
+
 void RequestIntake::fail(PendingRequest& request, const Error& error) {
   if (!request.claim()) return;
   counters_.add_failure(clock_.now() - request.content().arrival);

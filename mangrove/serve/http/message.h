@@ -20,6 +20,7 @@ struct HttpHead {
   std::string target;                                  // as it was sent: "/v2/models/a%20b?k=5"
   std::optional<std::string> inference_header_length;  // Inference-Header-Content-Length
   std::string authorization;                           // "": none
+  std::string accept;                                  // "": none
   std::string traceparent;                             // "": none came, or more than one
   std::optional<identity::Subject> member;             // of the certificate that the client has proven; nothing: none
   std::string from;                                    // address of the client: "10.0.0.7:51234"; "": it is gone

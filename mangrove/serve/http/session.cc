@@ -132,6 +132,7 @@ class Session final : public httplib::Server {
              .target = request.target,
              .inference_header_length = {},
              .authorization = request.get_header_value("Authorization"),
+             .accept = request.get_header_value("Accept"),
              .traceparent = only_value(request, "traceparent"),
              .member = connection_.member(),
              .from = connection_.other_end(),

@@ -1,6 +1,9 @@
 #include "mangrove/serve/protocol/model_json.h"
 
+#include <utility>
+
 #include "mangrove/serve/protocol/datatype.h"
+#include "mangrove/serve/protocol/image_classifier.h"
 #include "mangrove/serve/protocol/server_facts.h"
 
 namespace mangrove::serve {
@@ -81,6 +84,14 @@ Json statistics_json(const std::vector<std::shared_ptr<Model>>& models) {
   Json list = Json::array();
   for (const auto& model : models) list.push_back(model_statistics_json(*model));
   return {{"model_stats", std::move(list)}};
+}
+
+Result<Json> classification_json(const ModelMetadata& model, const InferenceResponse& answer, std::size_t count) {
+  MG_TRY(const auto ranked, ImageClassifier::top_classes(answer, count));
+  Json top = Json::array();
+  for (const learn::RankedClass& one : ranked)
+    top.push_back({{"class", one.number}, {"label", class_label(model, one.number)}, {"probability", one.probability}});
+  return Json{{"model_name", model.name}, {"model_version", answer.version}, {"top", std::move(top)}};
 }
 
 Json index_json(const std::vector<IndexEntry>& index, bool only_ready) {

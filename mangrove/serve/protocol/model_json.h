@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +18,9 @@ nlohmann::ordered_json metadata_json(const ModelMetadata& model, const std::vect
 /// The model configuration, as Triton's extension has it.
 nlohmann::ordered_json configuration_json(const ModelMetadata& model);
 nlohmann::ordered_json statistics_json(const std::vector<std::shared_ptr<Model>>& models);
+/// The `count` most probable classes of an answer, the best first. errors: internal (not one output of classes).
+Result<nlohmann::ordered_json> classification_json(const ModelMetadata& model, const InferenceResponse& answer,
+                                                   std::size_t count);
 /// only_ready: leaves out the models that are not.
 nlohmann::ordered_json index_json(const std::vector<IndexEntry>& index, bool only_ready);
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "mangrove/serve/protocol/exit_events.h"
 #include "mangrove/serve/protocol/routes.h"
 #include "mangrove/serve/update/trial_rule.h"
 
@@ -66,11 +67,18 @@ Json parameters_of_route(const Route& route) {
   Json list = Json::array();
   if (path.find("{model}") != std::string_view::npos) list.push_back(path_parameter("model"));
   if (path.find("{version}") != std::string_view::npos) list.push_back(path_parameter("version"));
-  if (route.operation == Operation::classify)
+  if (route.operation == Operation::classify) {
     list.push_back({{"name", "k"},
                     {"in", "query"},
                     {"description", "how many classes"},
                     {"schema", {{"type", "integer"}, {"minimum", 1}, {"default", 5}}}});
+    list.push_back({{"name", "exit_thresholds"},
+                    {"in", "query"},
+                    {"description",
+                     "of events: at which normalised entropies the sample leaves each early exit, or none; without it "
+                     "those in the network's metadata"},
+                    {"schema", {{"type", "string"}}}});
+  }
   if (route.operation == Operation::update_model) {
     list.push_back({{"name", "share"},
                     {"in", "query"},
@@ -95,8 +103,10 @@ Json call_of(const Route& route, bool asks) {
   if (*request.type != '\0')
     call["requestBody"] = {{"required", route.operation != Operation::list_models},
                            {"content", content(request.type, schema_of(request.schema))}};
+  Json answers = content(response.type, schema_of(response.schema));
+  if (route.operation == Operation::classify) answers[kEventStream] = {{"schema", schema_of("Text")}};
   call["responses"] = {
-      {"200", {{"description", "done"}, {"content", content(response.type, schema_of(response.schema))}}},
+      {"200", {{"description", "done"}, {"content", std::move(answers)}}},
       {"default",
        {{"description", "refused or failed"}, {"content", content("application/json", schema_of("Error"))}}}};
   if (asks && route.right != Right::none) call["security"] = Json::array({{{"token", Json::array()}}});

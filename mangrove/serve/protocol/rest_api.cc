@@ -9,6 +9,7 @@
 #include "mangrove/job/json_fields.h"
 #include "mangrove/serve/http/target.h"
 #include "mangrove/serve/protocol/ask.h"
+#include "mangrove/serve/protocol/exit_events.h"
 #include "mangrove/serve/protocol/http_status.h"
 #include "mangrove/serve/protocol/json_request.h"
 #include "mangrove/serve/protocol/json_response.h"
@@ -110,7 +111,8 @@ AccessEntry RestApi::access_entry(const HttpHead& head, const RouteMatch& match)
 
 /// Writes a request to a model into the access log, and gives the answer back.
 HttpResponse RestApi::logged(const AccessEntry& entry, const RouteMatch& match, HttpResponse response) const {
-  if (facts_.access_log == nullptr || match.route->right != Right::infer) return response;
+  const bool is_told_later = response.stream != nullptr;  // by ExitEvents
+  if (facts_.access_log == nullptr || match.route->right != Right::infer || is_told_later) return response;
   AccessEntry written = entry;
   written.status = response.status;
   facts_.access_log->write(std::move(written));
@@ -225,14 +227,33 @@ Result<HttpResponse> RestApi::classify(const Call& call) {
   }
   MG_TRY(const auto model, models_.find(call.model(), call.version()));
   MG_TRY(InferenceRequest request, classifier_.request(model->metadata(), call.request.body));
+  const auto top = static_cast<std::size_t>(count);
+  if (accepts_events(call.request.head.accept)) return classify_by_exits(call, model, std::move(request), top);
   MG_TRY(const InferenceResponse answer, ask(call, model, std::move(request)));
-  MG_TRY(const auto ranked, ImageClassifier::top_classes(answer, static_cast<std::size_t>(count)));
-  auto top = nlohmann::ordered_json::array();
-  for (const learn::RankedClass& one : ranked)
-    top.push_back({{"class", one.number},
-                   {"label", class_label(model->metadata(), one.number)},
-                   {"probability", one.probability}});
-  return json_response({{"model_name", call.model()}, {"model_version", answer.version}, {"top", std::move(top)}});
+  MG_TRY(const auto classes, classification_json(model->metadata(), answer, top));
+  return json_response(classes);
+}
+
+/// The answer of each exit as an event, as soon as it is there. errors: those of Model::begin_exits().
+Result<HttpResponse> RestApi::classify_by_exits(const Call& call, const std::shared_ptr<Model>& model,
+                                                InferenceRequest request, std::size_t top) const {
+  MG_TRY(const std::optional<std::string> thresholds, query_value(call.request.head.target, "exit_thresholds"));
+  call.entry.version = model->metadata().version;
+  request.trace_id = call.entry.trace.trace_id;
+  MG_TRY(auto run, model->begin_exits(request, thresholds.value_or("")));
+  const auto events = std::make_shared<ExitEvents>(std::move(run), ExitEvents::Context{.model = model,
+                                                                                       .top = top,
+                                                                                       .came = call.request.head.came,
+                                                                                       .traffic = traffic_,
+                                                                                       .access_log = facts_.access_log,
+                                                                                       .entry = call.entry});
+  HttpResponse response;
+  response.content_type = kEventStream;
+  response.headers.emplace_back("Cache-Control", "no-store");
+  response.stream = [events](const std::stop_token& stop) {
+    return stop.stop_requested() ? std::string() : events->next();
+  };
+  return response;
 }
 
 Result<HttpResponse> RestApi::list_models(const Call& call) const {

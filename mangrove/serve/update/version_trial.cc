@@ -60,6 +60,11 @@ class VersionTrial::Arm final : public Model {
   void infer(InferenceRequest request, AnswerSink answer) override {
     trial_->ask(is_fresh_, std::move(request), std::move(answer));
   }
+  /// That is no part of the trial.
+  Result<std::unique_ptr<ExitRun>> begin_exits(const InferenceRequest& request,
+                                               const std::string& thresholds) override {
+    return version().begin_exits(request, thresholds);
+  }
   ModelStatistics statistics() const override { return version().statistics(); }
 
  private:

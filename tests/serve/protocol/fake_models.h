@@ -21,9 +21,16 @@ class FakeModel final : public Model {
 
   const ModelMetadata& metadata() const override { return metadata_; }
   void infer(InferenceRequest request, AnswerSink answer) override { answer_(std::move(request), std::move(answer)); }
+  Result<std::unique_ptr<ExitRun>> begin_exits(const InferenceRequest& request,
+                                               const std::string& thresholds) override {
+    if (!exits) return Model::begin_exits(request, thresholds);
+    return exits(thresholds);
+  }
   ModelStatistics statistics() const override { return counts; }
 
   ModelStatistics counts;  // set before the model is asked for them
+  /// The same; empty: the model has no exits.
+  std::function<Result<std::unique_ptr<ExitRun>>(const std::string& thresholds)> exits;
 
  private:
   const ModelMetadata metadata_;
