@@ -13,7 +13,8 @@ struct LineFileOptions {
   bool is_synced = false;  // the lines are on the disk before the call returns
 };
 
-/// Appends whole lines to a file that only its owner may read, which is made if it is not there.
+/// Appends whole lines to a file that only its owner may read, which is made if it is not there. From a file that is
+/// there, the rights of others are taken.
 ///
 /// When the file would become longer than `most`, it is renamed to FILE.1, in place of an older FILE.1. The file is
 /// opened for each call, so it may be moved away at any time. A last line that is torn, because the machine lost power,

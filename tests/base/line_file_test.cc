@@ -37,6 +37,15 @@ TEST(LineFile, EndsALineThatIsTornAndFollowsNoLink) {
   EXPECT_FALSE(fs::exists(folder / "elsewhere"));
 }
 
+TEST(LineFile, TakesTheRightsOfOthersFromAFileThatIsThere) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_private_file(folder / "log", "a\n").ok());
+  fs::permissions(folder / "log", fs::perms::group_read | fs::perms::others_read, fs::perm_options::add);
+  ASSERT_TRUE(append_lines(folder / "log", "b\n", {}).ok());
+  EXPECT_EQ(fs::status(folder / "log").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(read_file(folder / "log").value(), "a\nb\n");
+}
+
 TEST(LineFile, SaysWhichFileCannotBeWritten) {
   const TemporaryFolder folder;
   const Status written = append_lines(folder / "no folder/log", "a\n", {});
