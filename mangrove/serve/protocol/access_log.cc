@@ -33,9 +33,9 @@ nlohmann::ordered_json milliseconds_of(const std::optional<Seconds>& duration) {
 std::string access_line(std::chrono::system_clock::time_point time, const AccessEntry& entry) {
   return dump(nlohmann::ordered_json{{"time", precise_time(time)},
                                      {"protocol", entry.protocol},
-                                     {"model", cut_short(entry.model, kLongestAccessField)},
-                                     {"version", cut_short(entry.version, kLongestAccessField)},
-                                     {"id", cut_short(entry.id, kLongestAccessField)},
+                                     {"model", entry.model},
+                                     {"version", entry.version},
+                                     {"id", entry.id},
                                      {"client", entry.client},
                                      {"from", entry.from},
                                      {"status", entry.status},
@@ -68,6 +68,8 @@ AccessLog::~AccessLog() {
 }
 
 void AccessLog::write(AccessEntry entry) {
+  for (std::string* const sent : {&entry.model, &entry.version, &entry.id})  // by a client, who may send megabytes
+    *sent = cut_short(*sent, kLongestAccessField);
   const MutexLock lock(mutex_);
   if (waiting_.size() >= kMostWaitingLines) {
     ++missing_;
