@@ -58,6 +58,7 @@ HttpResponse stream_answer(std::function<std::string(const std::stop_token&)> ne
   response.content_type = kEventStream;
   response.headers = {{"Cache-Control", "no-store"}};
   response.stream = std::move(next);
+  response.is_endless = true;
   return response;
 }
 

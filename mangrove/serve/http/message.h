@@ -22,6 +22,7 @@ struct HttpHead {
   std::string authorization;                           // "": none
   std::string accept;                                  // "": none
   std::string traceparent;                             // "": none came, or more than one
+  bool takes_pieces = true;                            // HTTP/1.1: an answer may be a stream
   std::optional<identity::Subject> member;             // of the certificate that the client has proven; nothing: none
   std::string from;                                    // address of the client: "10.0.0.7:51234"; "": it is gone
   Instant came;                                        // its first byte
@@ -41,6 +42,7 @@ struct HttpResponse {
   /// there; "" ends the answer. A call may wait for what there is to tell, but not after a stop is requested, and must
   /// come back with a piece now and then: that is how the server sees that the client has hung up.
   std::function<std::string(const std::stop_token& stop)> stream = {};
+  bool is_endless = false;  // `stream`: a server that closes does not wait for its end
 };
 
 /// Answers requests. threads: any thread may call any method.

@@ -134,12 +134,13 @@ class Session final : public httplib::Server {
              .authorization = request.get_header_value("Authorization"),
              .accept = request.get_header_value("Accept"),
              .traceparent = only_value(request, "traceparent"),
+             .takes_pieces = request.version != "HTTP/1.0",
              .member = connection_.member(),
              .from = connection_.other_end(),
              .came = {}};
     if (request.has_header("Inference-Header-Content-Length"))
       head_.inference_header_length = request.get_header_value("Inference-Header-Content-Length");
-    is_old_ = request.version == "HTTP/1.0";
+    takes_pieces_ = head_.takes_pieces;
     request.path = "/";                        // the handler has the routes
     request.ranges.clear();                    // answers are short, or come whole
     request.headers.erase("Accept-Encoding");  // and are not compressed
@@ -183,24 +184,24 @@ class Session final : public httplib::Server {
     to.status = from.status;
     to.body = std::move(from.body);
     for (const auto& [name, value] : from.headers) to.set_header(name, value);
-    if (from.stream && is_old_) {
+    if (from.stream && !takes_pieces_) {
       to.headers.clear();
       return fill(context_.handler.error(head_, 505, "this answer comes in pieces, which needs HTTP/1.1"), to);
     }
-    if (from.stream) return fill_stream(from.content_type, std::move(from.stream), to);
+    if (from.stream) return fill_stream(std::move(from), to);
     to.set_header("Content-Type", from.content_type);
   }
 
-  using Pieces = std::function<std::string(const std::stop_token&)>;
-  void fill_stream(const std::string& content_type, Pieces next, httplib::Response& to) {
+  void fill_stream(HttpResponse from, httplib::Response& to) {
     must_close_ = true;  // a client that leaves in the middle leaves no room for another request
-    to.set_chunked_content_provider(content_type,
-                                    [this, next = std::move(next)](std::size_t /*offset*/, httplib::DataSink& sink) {
-                                      if (!stream_.send_piece()) return false;  // what was written before
-                                      const std::string piece = context_.is_closing() ? "" : next(context_.stop);
-                                      if (piece.empty()) return sink.done(), true;
-                                      return sink.write(piece.data(), piece.size());
-                                    });
+    to.set_chunked_content_provider(
+        from.content_type, [this, next = std::move(from.stream), is_endless = from.is_endless](
+                               std::size_t /*offset*/, httplib::DataSink& sink) {
+          if (!stream_.send_piece()) return false;  // what was written before
+          const std::string piece = is_endless && context_.is_closing() ? "" : next(context_.stop);
+          if (piece.empty()) return sink.done(), true;
+          return sink.write(piece.data(), piece.size());
+        });
   }
 
   /// Every error has a body that says what is wrong.
@@ -217,7 +218,7 @@ class Session final : public httplib::Server {
   RequestStream stream_;
   HttpHead head_;
   std::optional<HttpResponse> refused_;
-  bool must_close_ = false, is_old_ = false;
+  bool must_close_ = false, takes_pieces_ = true;
 };
 
 }  // namespace

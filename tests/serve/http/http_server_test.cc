@@ -58,11 +58,13 @@ class EchoHandler final : public HttpHandler {
       if (stop.stop_requested() || next > last) return "";
       return std::to_string(next++);
     };
+    response.is_endless = is_endless;
     return response;
   }
 
   std::shared_future<void> hold;  // requests of /held wait for it
   std::atomic<int> given = 1, last = 1'000'000;
+  bool is_endless = false;  // what the pieces are called
   std::atomic<int> held = 0;
 };
 
@@ -150,6 +152,34 @@ TEST_F(Http, AStreamEndsWithTheServer) {
   EXPECT_EQ(client.piece(), "1");
   server->stop(0.1);
   EXPECT_TRUE(client.is_closed() || client.piece().empty());
+}
+
+TEST_F(Http, AServerThatClosesSendsAStreamToItsEnd) {
+  handler.last = 2;
+  start();
+  RawClient client(server->port());
+  client.send(get("/pieces"));
+  EXPECT_EQ(client.reply(false).status, 200);
+  EXPECT_EQ(client.piece(), "1");
+  std::jthread closing([this] { server->stop(60); });
+  EXPECT_TRUE(eventually([&] { return !RawClient(server->port()).is_open(); }));
+  handler.given = 3;  // only now
+  EXPECT_EQ(client.piece(), "2");
+  EXPECT_EQ(client.piece(), "");
+}
+
+TEST_F(Http, AServerThatClosesEndsAStreamWithoutAnEnd) {
+  handler.is_endless = true;
+  start();
+  RawClient client(server->port());
+  client.send(get("/pieces"));
+  EXPECT_EQ(client.reply(false).status, 200);
+  EXPECT_EQ(client.piece(), "1");
+  std::jthread closing([this] { server->stop(60); });
+  EXPECT_TRUE(eventually([&] { return !RawClient(server->port()).is_open(); }));
+  handler.given = 1'000'000;
+  while (!client.piece().empty()) continue;  // pieces until it closed
+  EXPECT_TRUE(client.is_closed());
 }
 
 TEST_F(Http, HeadHasNoBody) {
