@@ -69,7 +69,7 @@ Result<std::unique_ptr<ExitRun>> EngineModel::begin_exits(const InferenceRequest
   const std::span<const float> values = checked.inputs.front().as<float>();
   return std::unique_ptr<ExitRun>(std::make_unique<SteppedRun>(
       *exits_, std::vector<float>(values.begin(), values.end()), std::move(numbers), metadata().version,
-      [this](const std::optional<RequestTimes>& times, Seconds took) { intake_.count_exits(times, took); }));
+      [this](const RequestTimes& times, bool has_left) { intake_.count_exits(times, has_left); }));
 }
 
 void EngineModel::close() {

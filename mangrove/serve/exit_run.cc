@@ -11,7 +11,7 @@ bool SteppedRun::leaves(float entropy) const {
 Result<ExitAnswer> SteppedRun::next() {
   Result<SteppedNetwork::Step> step = network_->compute(exit_, values_);
   if (!step.ok()) {
-    when_over_(std::nullopt, clock_.now() - came_);
+    when_over_(times_, false);
     return step.error();
   }
   times_.queue += step->waited;
@@ -24,7 +24,7 @@ Result<ExitAnswer> SteppedRun::next() {
   const auto classes = static_cast<std::int64_t>(step->logits.size());
   answer.response.outputs.push_back({network_->exits()[exit_], Tensor::of<float>({1, classes}, step->logits)});
   ++exit_;
-  if (answer.is_last) when_over_(times_, clock_.now() - came_);
+  if (answer.is_last) when_over_(times_, true);
   return answer;
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/base/clock.h"
 #include "mangrove/serve/model.h"
 #include "mangrove/serve/pending_request.h"
 #include "mangrove/serve/stepped_network.h"
@@ -18,8 +17,9 @@ namespace mangrove::serve {
 /// One sample on its way through the exits of a network. threads: one at a time.
 class SteppedRun final : public ExitRun {
  public:
-  /// Told once how long it took: when the sample has left, or nothing where an exit could not be computed.
-  using WhenOver = std::function<void(const std::optional<RequestTimes>& times, Seconds took)>;
+  /// Told once how long the sample waited and was computed, without what its client took: when the sample has left, or
+  /// an exit could not be computed.
+  using WhenOver = std::function<void(const RequestTimes& times, bool has_left)>;
 
   /// values: the network's input. thresholds: see SteppedNetwork::thresholds(). version: of the model.
   SteppedRun(std::shared_ptr<SteppedNetwork> network, std::vector<float> values,
@@ -40,8 +40,6 @@ class SteppedRun final : public ExitRun {
   const std::optional<std::vector<float>> thresholds_;
   const std::string version_;
   const WhenOver when_over_;
-  const SteadyClock clock_;
-  const Instant came_ = clock_.now();
   std::size_t exit_ = 0;  // that comes next, from 0
   RequestTimes times_;
 };

@@ -109,10 +109,11 @@ void RequestIntake::finish(const BatchPart& part, Instant began, const BatchTime
   part.request->answer(std::move(response));
 }
 
-void RequestIntake::count_exits(const std::optional<RequestTimes>& times, Seconds took) {
-  if (!times) return counters_.add_failure(took);
-  counters_.add_batch(1, times->compute);
-  counters_.add_success(1, *times, took);
+void RequestIntake::count_exits(const RequestTimes& times, bool has_left) {
+  const Seconds took = times.queue + times.compute.infer;
+  if (!has_left) return counters_.add_failure(took);
+  counters_.add_batch(1, times.compute);
+  counters_.add_success(1, times, took);
 }
 
 void RequestIntake::fail(PendingRequest& request, const Error& error) {

@@ -41,8 +41,8 @@ class RequestIntake {
   /// The results of these samples are written; they were in a batch that began then. The last samples of a request
   /// answer it.
   void finish(const BatchPart& part, Instant began, const BatchTimes& times);
-  /// A sample was computed exit by exit, beside the queue. times: nothing: an exit could not be computed.
-  void count_exits(const std::optional<RequestTimes>& times, Seconds took);
+  /// A sample was computed exit by exit, beside the queue, until it left; or an exit could not be computed.
+  void count_exits(const RequestTimes& times, bool has_left);
   /// Answers a request with an error, unless it is answered already.
   void fail(PendingRequest& request, const Error& error);
   /// The same: its deadline has passed.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/serve/protocol/http_status.h"
@@ -16,20 +17,49 @@ std::string event_text(const char* name, const nlohmann::ordered_json& data) {
   return std::string("event: ") + name + "\ndata: " + dump(data) + "\n\n";
 }
 
+/// What stands between the separators, without the blanks around it.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  constexpr const char* kBlanks = " \t";
+  std::vector<std::string_view> parts;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    part.remove_prefix(std::min(part.find_first_not_of(kBlanks), part.size()));
+    parts.push_back(part.substr(0, part.find_last_not_of(kBlanks) + 1));
+    is_last = end == text.size();
+    text.remove_prefix(is_last ? end : end + 1);
+  }
+  return parts;
+}
+
+bool same_word(std::string_view given, std::string_view lower) {
+  return std::ranges::equal(given, lower,
+                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+}
+
+/// "q=0", "q=0.000".
+bool is_quality_zero(std::string_view parameter) {
+  return parameter.size() > 2 && same_word(parameter.substr(0, 2), "q=") &&
+         parameter.find_first_not_of("0.", 2) == std::string_view::npos;
+}
+
 }  // namespace
 
-bool accepts_events(std::string_view accept) {
-  const std::string_view wanted = kEventStream;
-  return std::search(accept.begin(), accept.end(), wanted.begin(), wanted.end(),
-                     [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; }) != accept.end();
+bool accepts(std::string_view accept, std::string_view type) {
+  for (const std::string_view range : parts_of(accept, ',')) {
+    const std::vector<std::string_view> parts = parts_of(range, ';');
+    if (same_word(parts.front(), type) && std::none_of(parts.begin() + 1, parts.end(), is_quality_zero)) return true;
+  }
+  return false;
 }
 
 ExitEvents::~ExitEvents() {
   if (context_.access_log != nullptr) context_.access_log->write(std::move(context_.entry));
 }
 
-std::string ExitEvents::next() {
+std::string ExitEvents::next(const std::stop_token& stop) {
   if (run_ == nullptr) return "";
+  if (stop.stop_requested()) return fail({Code::unavailable, "the server ends"});
   const Result<ExitAnswer> answer = run_->next();
   return answer.ok() ? event_of(*answer) : fail(answer.error());
 }
@@ -43,7 +73,7 @@ std::string ExitEvents::event_of(const ExitAnswer& answer) {
   data["entropy"] = std::isfinite(answer.entropy) ? nlohmann::ordered_json(answer.entropy) : nlohmann::ordered_json();
   if (!answer.is_last) return event_text("exit", data);
   context_.entry.status = 200;
-  context_.traffic->answered(SteadyClock().now() - context_.came);
+  context_.traffic->answered(answer.response.queued + answer.response.computed);  // without what the client takes
   run_.reset();
   return event_text("answer", data);
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,10 @@ namespace mangrove::serve {
 
 constexpr const char* kEventStream = "text/event-stream";
 
-/// Whether a client asks for events, by its header Accept.
-bool accepts_events(std::string_view accept);
+/// Whether a client takes answers of a type ("text/event-stream"), by its header Accept: the type stands there by its
+/// own name, and not with "q=0".
+/// source: RFC 9110, section 12.5.1.
+bool accepts(std::string_view accept, std::string_view type);
 
 /// The answer of each exit of a network as a server-sent event: "exit" for each but the last, "answer" for the last
 /// one, "error" where an exit could not be computed. Each is computed when it is asked for.
@@ -27,26 +30,25 @@ class ExitEvents {
   struct Context {
     std::shared_ptr<Model> model;  // held until the end
     std::size_t top = 5;           // classes of an event
-    Instant came = {};             // the request
     std::shared_ptr<Traffic> traffic;
     AccessLog* access_log = nullptr;  // must outlive this; null: none
     AccessEntry entry;                // what is known of the request
   };
-  ExitEvents(std::unique_ptr<ExitRun> run, Context context) : run_(std::move(run)), context_(std::move(context)) {}
+  ExitEvents(std::unique_ptr<ExitRun> run, Context context) : context_(std::move(context)), run_(std::move(run)) {}
   ExitEvents(const ExitEvents&) = delete;
   ExitEvents& operator=(const ExitEvents&) = delete;
   /// Writes the line of the access log; its status is 0 where nobody waited for the last event.
   ~ExitEvents();
 
-  /// The next event; "": there is none any more.
-  std::string next();
+  /// The next event; "": there is none any more. After a stop it is an error.
+  std::string next(const std::stop_token& stop);
 
  private:
   std::string event_of(const ExitAnswer& answer);
   std::string fail(const Error& error);
 
-  std::unique_ptr<ExitRun> run_;  // null: it is over
   Context context_;
+  std::unique_ptr<ExitRun> run_;  // null: it is over; last: it must not outlive the model
 };
 
 }  // namespace mangrove::serve

@@ -228,7 +228,12 @@ Result<HttpResponse> RestApi::classify(const Call& call) {
   MG_TRY(const auto model, models_.find(call.model(), call.version()));
   MG_TRY(InferenceRequest request, classifier_.request(model->metadata(), call.request.body));
   const auto top = static_cast<std::size_t>(count);
-  if (accepts_events(call.request.head.accept)) return classify_by_exits(call, model, std::move(request), top);
+  if (const HttpHead& head = call.request.head; accepts(head.accept, kEventStream) && head.takes_pieces) {
+    request.trace_id = call.entry.trace.trace_id;
+    Result<HttpResponse> events = classify_by_exits(call, model, request, top);
+    const bool takes_json = accepts(head.accept, "application/json") || accepts(head.accept, "*/*");
+    if (events.ok() || events.code() != Code::unimplemented || !takes_json) return events;
+  }
   MG_TRY(const InferenceResponse answer, ask(call, model, std::move(request)));
   MG_TRY(const auto classes, classification_json(model->metadata(), answer, top));
   return json_response(classes);
@@ -236,23 +241,22 @@ Result<HttpResponse> RestApi::classify(const Call& call) {
 
 /// The answer of each exit as an event, as soon as it is there. errors: those of Model::begin_exits().
 Result<HttpResponse> RestApi::classify_by_exits(const Call& call, const std::shared_ptr<Model>& model,
-                                                InferenceRequest request, std::size_t top) const {
+                                                const InferenceRequest& request, std::size_t top) const {
   MG_TRY(const std::optional<std::string> thresholds, query_value(call.request.head.target, "exit_thresholds"));
   call.entry.version = model->metadata().version;
-  request.trace_id = call.entry.trace.trace_id;
-  MG_TRY(auto run, model->begin_exits(request, thresholds.value_or("")));
-  const auto events = std::make_shared<ExitEvents>(std::move(run), ExitEvents::Context{.model = model,
-                                                                                       .top = top,
-                                                                                       .came = call.request.head.came,
-                                                                                       .traffic = traffic_,
-                                                                                       .access_log = facts_.access_log,
-                                                                                       .entry = call.entry});
+  auto run = model->begin_exits(request, thresholds.value_or(""));
+  if (!run.ok()) {
+    if (run.code() != Code::unimplemented) traffic_->failed();
+    return run.error();
+  }
+  const auto events = std::make_shared<ExitEvents>(
+      std::move(*run),
+      ExitEvents::Context{
+          .model = model, .top = top, .traffic = traffic_, .access_log = facts_.access_log, .entry = call.entry});
   HttpResponse response;
   response.content_type = kEventStream;
   response.headers.emplace_back("Cache-Control", "no-store");
-  response.stream = [events](const std::stop_token& stop) {
-    return stop.stop_requested() ? std::string() : events->next();
-  };
+  response.stream = [events](const std::stop_token& stop) { return events->next(stop); };
   return response;
 }
 

@@ -55,7 +55,7 @@ class RestApi final : public HttpHandler {
   Result<HttpResponse> infer(const Call& call);
   Result<HttpResponse> classify(const Call& call);
   Result<HttpResponse> classify_by_exits(const Call& call, const std::shared_ptr<Model>& model,
-                                         InferenceRequest request, std::size_t top) const;
+                                         const InferenceRequest& request, std::size_t top) const;
   Result<HttpResponse> list_models(const Call& call) const;
   Result<HttpResponse> load_model(const Call& call);
   Result<HttpResponse> update_model(const Call& call);

@@ -496,6 +496,19 @@ TEST_F(Rest, AModelWithoutExitsHasNoEvents) {
   EXPECT_NE(refused["error"].get<std::string>().find("exit by exit"), std::string::npos) << refused;
 }
 
+TEST_F(Rest, WhoTakesJsonTooGetsItWhereThereAreNoEvents) {
+  models.add(image_metadata(), [](const InferenceRequest& request, const AnswerSink& answer) {
+    answer(InferenceResponse{.version = "1", .outputs = {{"scores", request.inputs[0].tensor.reshaped(Shape{1, 3})}}});
+  });
+  start();
+  const std::string path = "/v2/models/colours/classify";
+  for (const char* accept : {"application/json, text/event-stream", "text/event-stream, */*;q=0.1",
+                             "text/event-stream;q=0", "text/event-stream-of-mine"})
+    EXPECT_EQ(ask_json(post(path, kThreePixels, "Accept: " + std::string(accept) + "\r\n"))["top"].size(), 3u)
+        << accept;
+  EXPECT_EQ(ask(post(path, kThreePixels, "Accept: image/png, Text/Event-Stream;q=0.5\r\n")).status, 501);
+}
+
 TEST_F(Rest, UpdatesAModelForAnAdminAlone) {
   models.add(pair_metadata());
   start({.tokens = Tokens::parse("user 0123456789abcdef\nadmin fedcba9876543210\n", kTokenHolders).value()});
