@@ -4,49 +4,40 @@
 
 #include <algorithm>
 
+#include "tests/base/hand_clock.h"
+
 namespace mangrove {
 namespace {
 
-/// Stands where it is put.
-class ManualClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void sleep_until(Instant instant) override { now_ = instant; }
-  void go_on(Seconds seconds) { now_ = now_ + seconds; }
-
- private:
-  Instant now_{100};
-};
-
 TEST(AwakeClock, CountsTheTimeInWhichItIsRead) {
-  ManualClock machine;
+  testing::HandClock machine;
   const AwakeClock clock(machine);
   const Instant start = clock.now();
   for (int i = 0; i < 100; ++i) {
-    machine.go_on(0.25);
+    machine.pass(0.25);
     EXPECT_DOUBLE_EQ(clock.now() - start, 0.25 * (i + 1));
   }
 }
 
 TEST(AwakeClock, APauseOfTheProcessEndsNoDeadline) {
-  ManualClock machine;
+  testing::HandClock machine;
   const AwakeClock clock(machine);
   const Deadline deadline = clock.after(3);
-  machine.go_on(1000);
+  machine.pass(1000);
   EXPECT_LT(clock.now(), deadline);
   EXPECT_DOUBLE_EQ(deadline - clock.now(), 3 - AwakeClock::kMostAtOnce);
   for (Seconds left = deadline - clock.now(); left > 0; left = deadline - clock.now())
-    machine.go_on(std::min(left, AwakeClock::kMostAtOnce));
+    machine.pass(std::min(left, AwakeClock::kMostAtOnce));
   EXPECT_DOUBLE_EQ((clock.now() - deadline), 0);
 }
 
 TEST(AwakeClock, NeverGoesBack) {
-  ManualClock machine;
+  testing::HandClock machine;
   const AwakeClock clock(machine);
   const Instant start = clock.now();
-  machine.go_on(-50);
+  machine.pass(-50);
   EXPECT_EQ(clock.now(), start);
-  machine.go_on(0.25);
+  machine.pass(0.25);
   EXPECT_DOUBLE_EQ(clock.now() - start, 0.25);
 }
 

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/hand_clock.h"
 #include "tests/cluster/secure_cluster.h"
 #include "tests/cluster/test_cluster.h"
 
@@ -11,15 +12,6 @@
 
 namespace mangrove::cluster {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void sleep_until(Instant instant) override { now_ = instant; }
-
- private:
-  Instant now_{100};
-};
 
 using Counts = std::map<std::string, std::int64_t>;
 
@@ -33,7 +25,7 @@ std::size_t log_lines_of(Act act) {
 }
 
 TEST(Refusals, CountsByReason) {
-  const HandClock clock;
+  const testing::HandClock clock;
   Refusals refusals(clock);
   EXPECT_EQ(refusals.counts(), Counts());
   for (int i = 0; i < 3; ++i) refusals.count(Refusal::too_many_joins, "ipv4:10.0.0.7:1", "too many");
@@ -50,7 +42,7 @@ TEST(Refusals, EachReasonHasANameOfItsOwn) {
 }
 
 TEST(Refusals, WritesOneLineInTenSecondsForEachReason) {
-  HandClock clock;
+  testing::HandClock clock;
   Refusals refusals(clock);
   const auto refuse_often = [&] {
     for (int i = 0; i < 1000; ++i) refusals.count(Refusal::too_many_joins, "ipv4:10.0.0.7:1", "too many");

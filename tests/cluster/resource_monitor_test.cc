@@ -7,18 +7,11 @@
 #include <memory>
 #include <numeric>
 
+#include "tests/base/hand_clock.h"
 #include "tests/base/temporary_folder.h"
 
 namespace mangrove::cluster {
 namespace {
-
-/// A clock that stands still until it is told the time.
-class SetClock final : public Clock {
- public:
-  Instant now() const override { return time; }
-  void sleep_until(Instant) override {}
-  Instant time;
-};
 
 // A made-up /proc and /sys.
 struct MonitoredMachine : ::testing::Test {
@@ -27,13 +20,13 @@ struct MonitoredMachine : ::testing::Test {
     std::ofstream(root / path) << text;
   }
   ProcessUse sample_after(Seconds seconds) {
-    clock.time = clock.time + seconds;
+    clock.pass(seconds);
     return monitor->sample();
   }
 
   const mangrove::testing::TemporaryFolder folder;
   const fs::path root = folder.path();
-  SetClock clock;
+  testing::HandClock clock;
   std::unique_ptr<ResourceMonitor> monitor;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/base/hand_clock.h"
 #include "tests/job/still_device.h"
 
 #include "mangrove/net/in_process.h"
@@ -17,16 +18,6 @@ namespace {
 
 using Log = std::vector<std::string>;
 using Ranks = net::RankSet;
-
-class HandClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void sleep_until(Instant instant) override { now_ = instant; }
-  void pass(Seconds seconds) { now_ = now_ + seconds; }
-
- private:
-  Instant now_{100};
-};
 
 constexpr Seconds kTimeout = 10;
 
@@ -72,7 +63,7 @@ class RosterTest : public ::testing::Test, private Roster::Owner {
   const std::map<net::Rank, bool>& idle() const { return idle_; }
   Log take_log() { return std::exchange(log_, {}); }
 
-  HandClock clock_;
+  testing::HandClock clock_;
   net::InProcessWorld world_{5};
 
  private:

@@ -2,24 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/hand_clock.h"
+
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::learn {
 namespace {
 
-/// Time passes in steps only.
-class StepClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void sleep_until(Instant instant) override { now_ = instant; }
-
- private:
-  Instant now_{};
-};
-
 /// The steps that take this long each.
 Result<std::vector<Seconds>> measured(const std::vector<Seconds>& taken, const StepLimits& limits) {
-  StepClock clock;
+  testing::HandClock clock;
   return measure_steps([&](std::size_t i) { clock.sleep_until(clock.after(taken[std::min(i, taken.size() - 1)])); },
                        limits, clock);
 }
@@ -46,7 +38,7 @@ TEST(MeasureSteps, GivesUpAfterTheFirstStepWhereTheFewestTakeTooLong) {
 
 TEST(MeasureSteps, EndsWhenItIsStopped) {
   std::stop_source stop;
-  StepClock clock;
+  testing::HandClock clock;
   std::size_t done = 0;
   const auto steps = measure_steps(
       [&](std::size_t i) {

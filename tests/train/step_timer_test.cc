@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/hand_clock.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/train/strategy.h"
@@ -11,16 +12,9 @@ namespace {
 
 using Phase = StepTimer::Phase;
 
-class SetClock final : public Clock {
- public:
-  Instant now() const override { return time; }
-  void sleep_until(Instant) override {}
-  Instant time;
-};
-
 /// A timer whose time passes when a test says so.
 struct TimedWorker : ::testing::Test {
-  void pass(Seconds seconds) { clock.time = clock.time + seconds; }
+  void pass(Seconds seconds) { clock.pass(seconds); }
   static Work work_held(Seconds held) {
     Work work;
     work.set_held_s(held);
@@ -41,7 +35,7 @@ struct TimedWorker : ::testing::Test {
   }
 
   net::InProcessWorld world{1};
-  SetClock clock;
+  testing::HandClock clock;
   job::Machine device;
   std::vector<job::StepTimes> steps;
   job::RoleContext context{.endpoint = world.endpoint(0),

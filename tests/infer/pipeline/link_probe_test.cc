@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/hand_clock.h"
+
 #include "mangrove/infer/tags.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/net/in_process.h"
@@ -9,21 +11,10 @@
 namespace mangrove::infer {
 namespace {
 
-/// Time that passes only where it is told to.
-class HandClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void sleep_until(Instant instant) override { now_ = instant; }
-  void pass(Seconds seconds) { now_ = now_ + seconds; }
-
- private:
-  Instant now_{100};
-};
-
 /// Lets two probes talk over a link of this rate and round trip, until the first has its result.
 Link measured(BytesPerSecond rate, Seconds round_trip) {
   net::InProcessWorld world(2);
-  HandClock clock;
+  testing::HandClock clock;
   job::Machine device;
   LinkProbe asks(world.endpoint(0), clock, device), answers(world.endpoint(1), clock, device);
   asks.start(7, 1);
@@ -56,7 +47,7 @@ TEST(LinkProbe, OfALinkWithoutEndHasNoRate) {
 
 TEST(LinkProbe, IgnoresAnswersThatItDidNotAskFor) {
   net::InProcessWorld world(2);
-  HandClock clock;
+  testing::HandClock clock;
   job::Machine device;
   LinkProbe probe(world.endpoint(0), clock, device);
   EXPECT_FALSE(probe.take({1, kProbeTag, "nonsense"}).has_value());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tests/base/hand_clock.h"
 #include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
@@ -48,14 +49,6 @@ TEST(ChooseCodec, FloatsStayWhereOthersWouldNotSaveMuch) {
   EXPECT_EQ(choose_codec({}, over(1, 3)).codec, "none");
 }
 
-/// It moves when it is told to.
-class HandClock final : public Clock {
- public:
-  Instant now() const override { return {seconds}; }
-  void sleep_until(Instant) override { FAIL() << "nobody waits"; }
-  double seconds = 0;
-};
-
 constexpr std::size_t kChoiceElements = 10'000;
 
 /// Where a worker's time goes: messages at a rate, and the rest, which may depend on the codec.
@@ -72,7 +65,7 @@ struct Course {
 
 /// Forty steps.
 Course choose_in(const Place& place) {
-  HandClock clock;
+  testing::HandClock clock;
   CodecChooser chooser(clock, {.layers = {{100, 100}}, .seed = 1}, 2);
   std::vector<float> update(kChoiceElements);
   Random random(1);
@@ -85,7 +78,7 @@ Course choose_in(const Place& place) {
     const std::string& codec = course.codecs.emplace_back(chooser.codec());
     bytes = 2 * codec::make_codec(codec, {.layers = {{100, 100}}, .seed = 1}).value()->encode(update).size();
     wire = static_cast<double>(bytes) / place.bytes_per_s;
-    clock.seconds += place.rest + wire + (codec == place.slow_codec ? 3 : 0);
+    clock.pass(place.rest + wire + (codec == place.slow_codec ? 3 : 0));
   }
   return course;
 }
