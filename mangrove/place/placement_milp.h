@@ -93,6 +93,8 @@ class PlacementMilp {
   /// A row "sum <= limit", over the limit.
   void add_limit(const Sum& sum, double limit);
   int max_of(const std::vector<Sum>& sums, Seconds unit);
+  static Seconds unit_of(const std::vector<Sum>& sums);
+  Sum largest(const std::vector<Sum>& sums, Seconds unit);
   Sum time_of_part(std::size_t part) const;
   Sum time_of_way(std::size_t flow, double bytes, bool at_worst) const;
   const Sum& measure(const MeasureRow& row) const;

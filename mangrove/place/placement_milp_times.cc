@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/place/copy_latencies.h"
 #include "mangrove/place/placement_milp.h"
 
 namespace mangrove::place {
@@ -49,67 +50,49 @@ void PlacementMilp::add_latencies() {
   for (std::size_t s = 0; s < problem_.scenario().services.size(); ++s) add_service(s);
 }
 
+/// About what these sums come to; 1 where nobody knows.
+Seconds PlacementMilp::unit_of(const std::vector<Sum>& sums) {
+  Seconds unit = 0;
+  for (const Sum& sum : sums) {
+    unit = std::max(unit, sum.number);
+    for (const auto& [column, value] : sum.terms)
+      if (std::isfinite(value)) unit = std::max(unit, value);
+  }
+  return unit == 0 ? 1 : unit;
+}
+
+PlacementMilp::Sum PlacementMilp::largest(const std::vector<Sum>& sums, Seconds unit) {
+  if (sums.size() == 1) return sums.front();
+  Sum sum;
+  if (sums.size() > 1) sum.add(max_of(sums, unit), unit);
+  return sum;
+}
+
 void PlacementMilp::add_service(std::size_t s) {
   const Service& service = problem_.scenario().services[s];
-  const Problem::ServiceGraph& graph = problem_.graph(s);
   const bool has_deadline = std::isfinite(service.deadline) && !left_out_.deadlines;
   const bool has_mean = objective_.uses(&Measures::latency);
   if (!has_deadline && !has_mean && worst_ == kOne) return;
-  const double services = static_cast<double>(problem_.scenario().services.size());
-  std::vector<Sum> means;  // of copies
-  for (const std::vector<std::size_t>& parts : graph.parts) {
-    std::vector<Sum> mean(parts.size()), worst(parts.size());
-    Sum mean_of_copy;
-    for (const std::size_t t : graph.order) {
-      std::vector<Sum> inputs, mean_inputs;
-      Sum any;
-      for (const std::size_t f : graph.inputs[t]) {
-        const Flow& flow = service.flows[f];
-        const std::size_t number = flow_numbers_.at({parts[flow.from], parts[t]});
-        const auto bytes = static_cast<double>(flow.bytes);
-        const Sum way = time_of_way(number, bytes, /*at_worst=*/false);
-        inputs.push_back(worst[flow.from]);
-        inputs.back().add(time_of_way(number, bytes, /*at_worst=*/true), 1);
-        mean_inputs.push_back(mean[flow.from]);
-        mean_inputs.back().add(way, 1);
-        any.add(mean_inputs.back(), graph.rates.flow_weights[f]);
-      }
-      const Sum time = time_of_part(parts[t]);
-      Seconds unit = 0;  // about what the sums come to
-      for (const Sum& sum : inputs) {
-        unit = std::max(unit, sum.number);
-        for (const auto& [column, value] : sum.terms)
-          if (std::isfinite(value)) unit = std::max(unit, value);
-      }
-      if (unit == 0) unit = 1;
-      const auto joined = [&](std::vector<Sum>& sums) {
-        Sum sum;
-        if (sums.size() == 1) sum = std::move(sums.front());
-        if (sums.size() > 1) sum.add(max_of(sums, unit), unit);
-        sum.add(time, 1);
-        return sum;
-      };
-      if (has_deadline || worst_ != kOne) worst[t] = joined(inputs);
-      if (has_mean && service.tasks[t].wait == Wait::all) mean[t] = joined(mean_inputs);
-      if (has_mean && service.tasks[t].wait == Wait::any) {
-        mean[t] = any;
-        mean[t].add(time, 1);
-      }
-      const double weight = graph.rates.sink_weights[t];
-      if (weight == 0) continue;
-      mean_of_copy.add(mean[t], weight);
-      if (has_deadline) add_limit(worst[t], service.deadline);
-      if (worst_ != kOne) {
-        Milp::Terms terms = worst[t].terms;
-        terms.emplace_back(worst_, -1);
-        milp_.add_row(std::move(terms), -kEndless, -worst[t].number);
-      }
-    }
-    means.push_back(std::move(mean_of_copy));
-  }
-  if (!has_mean) return;
-  if (means.size() == 1) latency_.add(means.front(), 1 / services);
-  if (means.size() > 1) latency_.add(max_of(means, 1), 1 / services);
+  const auto at_end = [&](const Sum& worst) {
+    if (has_deadline) add_limit(worst, service.deadline);
+    if (worst_ == kOne) return;
+    Milp::Terms terms = worst.terms;
+    terms.emplace_back(worst_, -1);
+    milp_.add_row(std::move(terms), -kEndless, -worst.number);
+  };
+  const std::vector<Sum> means =
+      copy_latencies<Sum>(service, problem_.graph(s),
+                          {.has_worst = has_deadline || worst_ != kOne,
+                           .has_mean = has_mean,
+                           .time_of_part = [&](std::size_t part) { return time_of_part(part); },
+                           .time_of_way =
+                               [&](std::size_t from, std::size_t to, double bytes, bool at_worst) {
+                                 return time_of_way(flow_numbers_.at({from, to}), bytes, at_worst);
+                               },
+                           .largest = [&](const std::vector<Sum>& sums,
+                                          const std::vector<Sum>& inputs) { return largest(sums, unit_of(inputs)); },
+                           .at_end = at_end});
+  if (has_mean) latency_.add(largest(means, 1), 1 / static_cast<double>(problem_.scenario().services.size()));
 }
 
 }  // namespace mangrove::place

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
+#include "mangrove/place/copy_latencies.h"
 #include "mangrove/place/federation/master.h"
 
 namespace mangrove::place {
@@ -176,44 +177,27 @@ void Master::add_latencies() {
 
 void Master::add_service(std::size_t s, Sum& latency, const std::optional<int>& worst_of_all) {
   const Service& service = outline_.scenario().services[s];
-  const Problem::ServiceGraph& graph = outline_.graph(s);
-  const bool has_worst = std::isfinite(service.deadline) || worst_of_all;
+  const bool has_deadline = std::isfinite(service.deadline);
   const bool has_mean = objective_.uses(&Measures::latency);
-  std::vector<Sum> means;  // of copies
-  for (const std::vector<std::size_t>& parts : graph.parts) {
-    std::vector<Sum> mean(parts.size()), worst(parts.size());
-    Sum mean_of_copy;
-    for (const std::size_t t : graph.order) {
-      std::vector<Sum> inputs, mean_inputs;
-      Sum any;
-      for (const std::size_t f : graph.inputs[t]) {
-        const Flow& flow = service.flows[f];
-        const std::size_t number = flow_numbers_.at({parts[flow.from], parts[t]});
-        const auto bytes = static_cast<double>(flow.bytes);
-        inputs.push_back(worst[flow.from]);
-        inputs.back().add(time_of_way(number, bytes, /*at_worst=*/true), 1);
-        mean_inputs.push_back(mean[flow.from]);
-        mean_inputs.back().add(time_of_way(number, bytes, /*at_worst=*/false), 1);
-        any.add(mean_inputs.back(), graph.rates.flow_weights[f]);
-      }
-      const Sum time = sum_of_domains(goods_.seconds(parts[t]));
-      if (has_worst) worst[t] = joined(std::move(inputs));
-      if (has_mean) mean[t] = service.tasks[t].wait == Wait::any ? any : joined(std::move(mean_inputs));
-      worst[t].add(time, 1);
-      mean[t].add(time, 1);
-      const double weight = graph.rates.sink_weights[t];
-      if (weight == 0) continue;
-      mean_of_copy.add(mean[t], weight);
-      if (std::isfinite(service.deadline)) add_limit(worst[t], service.deadline);
-      if (worst_of_all) {
-        Sum below = worst[t];
-        below.columns.emplace_back(*worst_of_all, -1);
-        add_row(std::move(below), -kNoEnd, 0, /*is_soft=*/false);
-      }
-    }
-    means.push_back(std::move(mean_of_copy));
-  }
-  if (has_mean) latency.add(joined(std::move(means)), 1 / static_cast<double>(outline_.scenario().services.size()));
+  const auto at_end = [&](const Sum& worst) {
+    if (has_deadline) add_limit(worst, service.deadline);
+    if (!worst_of_all) return;
+    Sum below = worst;
+    below.columns.emplace_back(*worst_of_all, -1);
+    add_row(std::move(below), -kNoEnd, 0, /*is_soft=*/false);
+  };
+  const std::vector<Sum> means = copy_latencies<Sum>(
+      service, outline_.graph(s),
+      {.has_worst = has_deadline || worst_of_all,
+       .has_mean = has_mean,
+       .time_of_part = [&](std::size_t part) { return sum_of_domains(goods_.seconds(part)); },
+       .time_of_way =
+           [&](std::size_t from, std::size_t to, double bytes, bool at_worst) {
+             return time_of_way(flow_numbers_.at({from, to}), bytes, at_worst);
+           },
+       .largest = [&](const std::vector<Sum>& sums, const std::vector<Sum>&) { return joined(sums); },
+       .at_end = at_end});
+  if (has_mean) latency.add(joined(means), 1 / static_cast<double>(outline_.scenario().services.size()));
 }
 
 }  // namespace mangrove::place
