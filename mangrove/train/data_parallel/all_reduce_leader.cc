@@ -9,11 +9,6 @@
 #include "mangrove/train/data_parallel/all_reduce_topology.h"
 
 namespace mangrove::train {
-namespace {
-
-constexpr int kMostStuck = 2;  // steps in a row that come to a stand, before a worker is left out
-
-}  // namespace
 
 AllReduceLeader::AllReduceLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                                  std::unique_ptr<GlobalModel> model)
@@ -94,11 +89,9 @@ bool AllReduceLeader::is_whole() {
   return std::all_of(group_.begin(), group_.end(), [&](net::Rank rank) { return work().holds(rank); });
 }
 
-/// A message was lost, or a link is broken while both ends are well.
 void AllReduceLeader::unblock(net::Rank rank) {
-  if (++stuck_ < kMostStuck) return;
-  stuck_ = 0;
-  workers().leave_out(rank, make_error(Code::unavailable, "the other workers wait for its part of the sums in vain"));
+  workers().came_to_a_stand(rank,
+                            make_error(Code::unavailable, "the other workers wait for its part of the sums in vain"));
 }
 
 void AllReduceLeader::leave_step() {
@@ -137,7 +130,7 @@ Status AllReduceLeader::finish_step() {
   update_.set_learning_rate(last_rate());
   update_.set_samples(samples);
   up_to_date_ = {group_.begin(), group_.end()};
-  stuck_ = 0;
+  workers().came_to_an_end();
   return {};
 }
 

@@ -56,7 +56,6 @@ class AllReduceLeader : public Leader {
   std::uint64_t reduction_ = 0;          // its id
   Update update_;                        // the last one
   std::set<net::Rank> up_to_date_;       // took part in it
-  int stuck_ = 0;                        // steps in a row that came to a stand
 };
 
 }  // namespace mangrove::train

@@ -15,6 +15,7 @@ namespace {
 using Encoding = Assignment::Encoding;
 
 constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
+constexpr int kMostStands = 2;          // steps in a row that come to a stand, before a worker is left out
 
 /// Of a hello without what is a matter of each worker.
 job::Introduction introduction(const Hello& hello) {
@@ -132,6 +133,12 @@ void WorkerRoster::give(net::Rank rank, Work work, std::string_view state, std::
 void WorkerRoster::recall(net::Rank rank) {
   Worker& worker = workers_.at(rank);
   if (worker.state == State::busy) worker.state = State::idle;  // an answer to the old round is none to a new one
+}
+
+void WorkerRoster::came_to_a_stand(net::Rank rank, const Error& error) {
+  if (++stands_ < kMostStands) return;
+  stands_ = 0;
+  leave_out(rank, error);
 }
 
 std::optional<net::Rank> WorkerRoster::stuck_on() const {

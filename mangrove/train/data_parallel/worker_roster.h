@@ -65,6 +65,11 @@ class WorkerRoster final : private job::Roster::Owner {
   /// and no part has come for the timeout. It is an end of a link on which parts were lost, or else the rank that most
   /// of them wait for.
   std::optional<net::Rank> stuck_on() const;
+  /// A step came to a stand because of this worker: a message was lost, or a link is broken while both ends are well.
+  /// The second time in a row it is left out. error: as of leave_out().
+  void came_to_a_stand(net::Rank rank, const Error& error);
+  /// A step came to its end: the next stand is the first in a row.
+  void came_to_an_end() { stands_ = 0; }
   /// This worker gets no more work. If it is busy, it appears in the news as "failed". error: a message without the
   /// worker's name.
   void leave_out(net::Rank rank, const Error& error) { roster_.leave_out(rank, error); }
@@ -125,6 +130,7 @@ class WorkerRoster final : private job::Roster::Owner {
   job::Roster roster_;
   Transfers transfers_;
   PeerWaits waits_;
+  int stands_ = 0;                       // steps in a row that came to a stand
   std::map<net::Rank, Worker> workers_;  // all that have sent a message
   std::uint64_t rounds_ = 0;             // rounds given out so far
   std::deque<Dropped> dropped_;          // news that next() has not returned yet

@@ -21,7 +21,6 @@
 namespace mangrove::train {
 namespace {
 
-constexpr int kMostStuck = 2;  // iterations in a row that come to a stand, before a worker is left out
 constexpr std::int64_t kProfiledParts = 8;
 
 class PipelineLeader final : public Leader {
@@ -56,7 +55,6 @@ class PipelineLeader final : public Leader {
   net::RankSet not_measured(const net::RankSet& ranks) const;
   Status measure(const net::RankSet& ranks);
   Result<bool> pass(Work work);
-  void unblock(net::Rank rank);
   Status keep_states();
   Status finish(std::int64_t steps, Seconds seconds);
   WorkerRoster::Answered last_answer() const;
@@ -72,7 +70,6 @@ class PipelineLeader final : public Leader {
   std::uint64_t iteration_ = 0;                          // number of the last one
   bool is_broken_ = false;                               // it: a stage will not come to its end
   std::map<net::Rank, WorkerRoster::Answered> answers_;  // of it
-  int stuck_ = 0;                                        // iterations in a row that came to a stand
   std::optional<PipelineMeter> meter_;                   // of these stages
   std::optional<PipelineReplanner> replanner_;           // of them, where the cut is by measured times
   int revisions_ = 0;                                    // so far
@@ -248,7 +245,7 @@ Result<bool> PipelineLeader::pass(Work work) {
   }
   while (answers_.size() < stages_.devices() && !is_broken_) {
     if (const auto rank = workers().stuck_on()) {
-      unblock(*rank);
+      workers().came_to_a_stand(*rank, make_error(Code::unavailable, "the other stages wait for its values in vain"));
       is_broken_ = true;
       break;
     }
@@ -264,13 +261,6 @@ Result<bool> PipelineLeader::pass(Work work) {
   }
   if (Leader::work().holds(stages_.keeper())) Leader::work().give_back(stages_.keeper());
   return false;
-}
-
-/// A message was lost, or a link is broken while both ends are well.
-void PipelineLeader::unblock(net::Rank rank) {
-  if (++stuck_ < kMostStuck) return;
-  stuck_ = 0;
-  workers().leave_out(rank, make_error(Code::unavailable, "the other stages wait for its values in vain"));
 }
 
 void PipelineLeader::drop(const WorkerRoster::Dropped& dropped) {
@@ -308,7 +298,7 @@ WorkerRoster::Answered PipelineLeader::last_answer() const {
 }
 
 Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
-  stuck_ = 0;
+  workers().came_to_an_end();
   const WorkerRoster::Answered last = last_answer();
   MG_RETURN_IF_ERROR(count_in(std::span(&last, 1), steps));
   MG_RETURN_IF_ERROR(keep_states());
