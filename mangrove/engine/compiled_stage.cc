@@ -7,6 +7,15 @@
 
 namespace mangrove {
 
+CompileOptions CompiledStageOptions::for_batch(std::int64_t batch) const {
+  return {.mode = Mode::inference,
+          .batch = batch,
+          .backend = backend,
+          .fuse = fuse,
+          .threads = threads,
+          .timing_only = timing_only};
+}
+
 Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph, std::size_t first, std::size_t last,
                                                              const CompiledStageOptions& options,
                                                              const LoadParameters& load) {
@@ -40,12 +49,7 @@ Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph,
   const bool none_passes = std::ranges::all_of(stage->after_, &Value::here);
   stage->direct_input_ = none_passes && stage->before_.size() == 1 && stage->before_.front().here;
   stage->direct_output_ = none_passes && stage->after_.size() == 1;
-  MG_TRY(auto program, Program::compile(slice.without_weights(), {.mode = Mode::inference,
-                                                                  .batch = options.micro_batch,
-                                                                  .backend = options.backend,
-                                                                  .fuse = options.fuse,
-                                                                  .threads = options.threads,
-                                                                  .timing_only = options.timing_only}));
+  MG_TRY(auto program, Program::compile(slice.without_weights(), options.for_batch(options.micro_batch)));
   MG_TRY(stage->execution_, Execution::create(std::move(program), options.threads));
   MG_RETURN_IF_ERROR(load(*stage->execution_, slice));
   return stage;

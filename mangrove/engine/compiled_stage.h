@@ -19,6 +19,9 @@ struct CompiledStageOptions {
   int threads = 1;
   bool fuse = true;          // CompileOptions::fuse
   bool timing_only = false;  // CompileOptions::timing_only
+
+  /// With which a program for `batch` samples is compiled.
+  CompileOptions for_batch(std::int64_t batch) const;
 };
 
 /// Sets the parameters of an execution of this part of a graph. errors: of whoever does it.

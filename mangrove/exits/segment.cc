@@ -89,11 +89,7 @@ Result<Execution*> ExitSegment::execution(std::int64_t count) {
   const std::int64_t size = size_for(count);
   std::unique_ptr<Execution>& execution = executions_[size];
   if (execution != nullptr) return execution.get();
-  MG_TRY(auto program, Program::compile(slice_.without_weights(), {.mode = Mode::inference,
-                                                                   .batch = size,
-                                                                   .backend = options_.backend,
-                                                                   .fuse = options_.fuse,
-                                                                   .threads = options_.threads}));
+  MG_TRY(auto program, Program::compile(slice_.without_weights(), options_.for_batch(size)));
   MG_TRY(auto compiled, Execution::create(std::move(program), options_.threads));
   MG_RETURN_IF_ERROR(load_parameters(*compiled, slice_));
   execution = std::move(compiled);

@@ -39,6 +39,7 @@ class PipelineWorker final : public WorkerRole {
   bool has_room(const Program& program) const;
   Status prepare_samples();
   Status load_weights(Execution& execution, const Graph& part);
+  Result<Tensor> fetched_parameter(const std::string& name, const Tensor& outlined);
   Status make_graph(std::uint32_t member);
   Status make_replica(std::uint32_t member);
   void describe(Hello& hello) const override;
@@ -95,12 +96,7 @@ Status PipelineWorker::take_network() {
   if (job_.outline().empty() || context_.device.usual_memory() == 0) return make_graph(0);
   MG_TRY(OnnxOutline outline, parse_onnx_outline(job_.outline()).context("outline"));
   const CompiledStageOptions options = compile_options(job_, context_);
-  MG_TRY(outline_, Program::compile(outline.graph.without_weights(), {.mode = Mode::inference,
-                                                                      .batch = options.micro_batch,
-                                                                      .backend = options.backend,
-                                                                      .fuse = options.fuse,
-                                                                      .threads = options.threads,
-                                                                      .timing_only = options.timing_only}));
+  MG_TRY(outline_, Program::compile(outline.graph.without_weights(), options.for_batch(options.micro_batch)));
   if (has_room(*outline_)) {
     outline_.reset();
     return make_graph(0);
@@ -123,24 +119,21 @@ bool PipelineWorker::has_room(const Program& program) const {
 /// One after the other: of a large network there is never more here than its stages have.
 Status PipelineWorker::load_weights(Execution& execution, const Graph& part) {
   if (outline_ == nullptr) return load_parameters(execution, part);
-  const auto& placed = execution.program().placed_values();
-  for (const std::string& name : part.parameters()) {
-    if (!placed.contains(name)) continue;  // no step reads it
-    const Tensor& outlined = part.initializers().at(name);
-    const auto found = locations_.find(name);
-    if (found == locations_.end()) {
-      MG_RETURN_IF_ERROR(execution.set_parameter(name, outlined));
-      continue;
-    }
-    MG_TRY(const std::string weights, fetch_weights(found->second));
-    if (std::ssize(weights) != outlined.bytes())
-      return make_error(Code::data_loss, "weights '" + name + "': expected " + format_bytes(outlined.bytes()) +
-                                             ", the leader sent " + format_bytes(std::ssize(weights)));
-    Tensor tensor(outlined.dtype(), outlined.shape());
-    std::memcpy(tensor.data(), weights.data(), weights.size());
-    MG_RETURN_IF_ERROR(execution.set_parameter(name, tensor));
-  }
-  return {};
+  return load_parameters_from(
+      [&](const std::string& name) { return fetched_parameter(name, part.initializers().at(name)); }, execution, part);
+}
+
+/// outlined: the parameter as the outline has it, with its values only if it is small.
+Result<Tensor> PipelineWorker::fetched_parameter(const std::string& name, const Tensor& outlined) {
+  const auto found = locations_.find(name);
+  if (found == locations_.end()) return outlined;
+  MG_TRY(const std::string weights, fetch_weights(found->second));
+  if (std::ssize(weights) != outlined.bytes())
+    return make_error(Code::data_loss, "weights '" + name + "': expected " + format_bytes(outlined.bytes()) +
+                                           ", the leader sent " + format_bytes(std::ssize(weights)));
+  Tensor tensor(outlined.dtype(), outlined.shape());
+  std::memcpy(tensor.data(), weights.data(), weights.size());
+  return tensor;
 }
 
 /// Of the network, or of a member of the ensemble: a node holds one at a time.
