@@ -4,6 +4,7 @@
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cluster/admission.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/infer/keys.h"
 #include "mangrove/infer/strategy_row.h"
 #include "mangrove/train/keys.h"
@@ -149,7 +150,7 @@ Keys EvalSettings::keys() {
   keys.begin_group("This process");
   keys.add("batch", batch, "images in one forward pass", batch_range());
   keys.add("threads", threads, "threads for the kernels", kThreads);
-  keys.add("backend", backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", backend, backend_help());
   return keys;
 }
 

@@ -7,6 +7,7 @@
 #include "mangrove/base/user_folders.h"
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/usage.h"
+#include "mangrove/engine/known_backends.h"
 
 namespace mangrove::cli {
 namespace {
@@ -25,7 +26,7 @@ Keys UserConfig::keys() {
   keys.add("coordinator", coordinator, "HOST:PORT of a running cluster");
   keys.add("identity", identity, "PEM file with the key, certificate and authority to show to it");
   keys.add("data_dir", data_dir, "folder of the data sets");
-  keys.add("backend", backend, "kernels: onednn, simd or portable");
+  keys.add("backend", backend, backend_help());
   keys.add("threads", threads, "threads for the kernels", or_zero(kThreads));
   return keys;
 }

@@ -204,14 +204,14 @@ Status set_text(Message& job, const FieldDescriptor& field, const std::string& t
   return {};
 }
 
-/// Names in place of a {word} of its help; they are its choices.
+/// Names in place of each {word} of its help; those of a text are its choices.
 void fill(Key& key, const HelpWords& words) {
   for (const auto& [word, names] : words) {
     const std::string place = "{" + word + "}";
     const std::size_t at = key.help.find(place);
     if (at == std::string::npos) continue;
     key.help.replace(at, place.size(), join_words(names));
-    key.choices = names;
+    if (key.value == "TEXT") key.choices = names;
   }
 }
 

@@ -17,7 +17,7 @@ using HelpWords = std::map<std::string, std::vector<std::string>>;
 
 /// Adds a Key for each field of a job's message that has the option job.key (see keys.proto), in the order of their
 /// declaration. They read and write the message, which must outlive them. A repeated field's text form is a list with
-/// commas between; a field that is absent has its default. A key with a {word} in its help has its names as choices.
+/// commas between; a field that is absent has its default. A text with a {word} in its help has its names as choices.
 void add_keys(google::protobuf::Message& job, const HelpWords& words, Keys& keys);
 
 /// What a key of a job's message takes, for other commands with a flag that means the same. job: the message's

@@ -7,6 +7,7 @@
 #include "mangrove/base/check.h"
 #include "mangrove/base/check_setting.h"
 #include "mangrove/base/table.h"
+#include "mangrove/learn/names_with.h"
 #include "mangrove/learn/optimizers/rules.h"
 
 namespace mangrove::learn {
@@ -14,21 +15,21 @@ namespace {
 
 // g: gradient plus weight_decay * w; t: step, from 1
 constexpr OptimizerRow kOptimizers[] = {
-    {"sgd", "w -= rate g (Robbins & Monro 1951)", 0, 0.05f, true, false, &rules::sgd},
-    {"momentum", "v = momentum v + g; w -= rate v (Polyak 1964)", 1, 0.05f, true, false, &rules::momentum},
-    {"nesterov", "v = momentum v + g; w -= rate (g + momentum v) (Sutskever et al. 2013)", 1, 0.05f, true, false,
-     &rules::nesterov},
+    {"sgd", "w -= rate g (Robbins & Monro 1951)", "", 0, 0.05f, true, false, &rules::sgd},
+    {"momentum", "v = momentum v + g; w -= rate v (Polyak 1964)", "momentum", 1, 0.05f, true, false, &rules::momentum},
+    {"nesterov", "v = momentum v + g; w -= rate (g + momentum v) (Sutskever et al. 2013)", "momentum", 1, 0.05f, true,
+     false, &rules::nesterov},
     {"adam",
      "m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= rate m/(1 - beta1^t) / (sqrt(v/(1 - beta2^t)) + "
      "epsilon) (Kingma & Ba 2015)",
-     2, 1e-3f, false, false, &rules::adam},
-    {"adamw", "w -= rate weight_decay w, then adam without decay (Loshchilov & Hutter 2019)", 2, 1e-3f, false, false,
-     &rules::adamw},
-    {"rmsprop", "s = alpha s + (1 - alpha) g^2; w -= rate g / (sqrt(s) + epsilon) (Tieleman & Hinton 2012)", 1, 1e-3f,
-     false, false, &rules::rmsprop},
+     "beta1,beta2,epsilon", 2, 1e-3f, false, false, &rules::adam},
+    {"adamw", "w -= rate weight_decay w, then adam without decay (Loshchilov & Hutter 2019)", "beta1,beta2,epsilon", 2,
+     1e-3f, false, false, &rules::adamw},
+    {"rmsprop", "s = alpha s + (1 - alpha) g^2; w -= rate g / (sqrt(s) + epsilon) (Tieleman & Hinton 2012)",
+     "alpha,epsilon", 1, 1e-3f, false, false, &rules::rmsprop},
     {"lars",
-     "per parameter: v = momentum v + rate trust |w| / (|gradient| + weight_decay |w|) g; w -= v (You et al. 2017)", 1,
-     2, true, true, &rules::lars},
+     "per parameter: v = momentum v + rate trust |w| / (|gradient| + weight_decay |w|) g; w -= v (You et al. 2017)",
+     "momentum,trust", 1, 2, true, true, &rules::lars},
 };
 
 /// Whether the value is a weight at this input of the operator.
@@ -46,6 +47,10 @@ std::span<const OptimizerRow> optimizers() {
 
 Result<const OptimizerRow*> find_optimizer(const std::string& name) {
   return find_row(kOptimizers, name, "unknown optimizer");
+}
+
+std::vector<std::string> optimizers_with(std::string_view constant) {
+  return names_with(kOptimizers, constant);
 }
 
 Status check_options(const OptimizerOptions& options) {

@@ -13,15 +13,15 @@
 
 namespace mangrove::learn {
 
-/// Which optimiser, and its constants; each optimiser reads those that its row's `summary` names.
+/// Which optimiser, and its constants; each optimiser reads those that its row's `constants` names.
 struct OptimizerOptions {
   std::string name = "momentum";
-  float momentum = 0.9f;  // momentum, nesterov, lars
-  float beta1 = 0.9f;     // adam, adamw: decay of the mean gradient
-  float beta2 = 0.999f;   // adam, adamw: decay of the mean squared gradient
-  float alpha = 0.99f;    // rmsprop: decay of the mean squared gradient
-  float epsilon = 1e-8f;  // adam, adamw, rmsprop: added to the root of the mean squared gradient
-  float trust = 1e-3f;    // lars: share of a weight's norm that a step may change, at learning rate 1
+  float momentum = 0.9f;
+  float beta1 = 0.9f;     // decay of the mean gradient
+  float beta2 = 0.999f;   // decay of the mean squared gradient
+  float alpha = 0.99f;    // the same, of rmsprop
+  float epsilon = 1e-8f;  // added to the root of the mean squared gradient
+  float trust = 1e-3f;    // share of a weight's norm that a step may change, at learning rate 1
   float weight_decay = 0;
   float clip_norm = 0;   // gradients are scaled down to this norm of all of them together; 0: they are not
   float clip_value = 0;  // then each element is cut to [-clip_value, clip_value]; 0: it is not
@@ -42,16 +42,19 @@ struct Update {
 /// One optimiser: one file of learn/optimizers/, one row of the table in optimizer.cc.
 struct OptimizerRow {
   std::string_view name;
-  std::string_view summary;  // formula and source, one line
-  std::size_t slots;         // vectors kept per parameter, 0 to 2
-  float default_rate;        // learning rate where the user gives none, for one worker's batch
-  bool scales;               // the default rate grows with the number of workers
-  bool is_layer_wise;        // an element's update depends on its whole parameter
+  std::string_view summary;    // formula and source, one line
+  std::string_view constants;  // of OptimizerOptions, those that not all read, with commas between
+  std::size_t slots;           // vectors kept per parameter, 0 to 2
+  float default_rate;          // learning rate where the user gives none, for one worker's batch
+  bool scales;                 // the default rate grows with the number of workers
+  bool is_layer_wise;          // an element's update depends on its whole parameter
   void (*update)(const Update& update, const OptimizerOptions& options);
 };
 std::span<const OptimizerRow> optimizers();
 /// errors: not_found, with the nearest known name.
 Result<const OptimizerRow*> find_optimizer(const std::string& name);
+/// The names of those that read this constant: "momentum", "beta1" and so on.
+std::vector<std::string> optimizers_with(std::string_view constant);
 /// errors: not_found (name); invalid_argument (a constant out of its range: names it).
 Status check_options(const OptimizerOptions& options);
 

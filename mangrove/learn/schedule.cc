@@ -3,20 +3,22 @@
 #include "mangrove/base/check.h"
 #include "mangrove/base/check_setting.h"
 #include "mangrove/base/table.h"
+#include "mangrove/learn/names_with.h"
 #include "mangrove/learn/schedules/rules.h"
 
 namespace mangrove::learn {
 namespace {
 
 constexpr ScheduleRow kSchedules[] = {
-    {"constant", "the same rate throughout", false, false, false, &rules::constant},
-    {"step", "times gamma every step_epochs epochs", false, false, false, &rules::step},
-    {"multi_step", "times gamma at each epoch of milestones (He et al. 2016)", false, false, false, &rules::multi_step},
-    {"cosine", "half a cosine down to 0 (Loshchilov & Hutter 2017)", false, false, true, &rules::cosine},
-    {"one_cycle", "up from 1/25 over 30 % of the steps, then down to 1/250,000 (Smith & Topin 2018)", false, true, true,
-     &rules::one_cycle},
+    {"constant", "the same rate throughout", "", false, false, false, &rules::constant},
+    {"step", "times gamma every step_epochs epochs", "gamma,step_epochs", false, false, false, &rules::step},
+    {"multi_step", "times gamma at each epoch of milestones (He et al. 2016)", "gamma,milestones", false, false, false,
+     &rules::multi_step},
+    {"cosine", "half a cosine down to 0 (Loshchilov & Hutter 2017)", "", false, false, true, &rules::cosine},
+    {"one_cycle", "up from 1/25 over 30 % of the steps, then down to 1/250,000 (Smith & Topin 2018)", "", false, true,
+     true, &rules::one_cycle},
     {"reduce_on_plateau", "times gamma when the validation loss has not fallen for more than plateau_patience epochs",
-     true, false, false, &rules::reduce_on_plateau},
+     "gamma,plateau_patience", true, false, false, &rules::reduce_on_plateau},
 };
 
 }  // namespace
@@ -27,6 +29,10 @@ std::span<const ScheduleRow> schedules() {
 
 Result<const ScheduleRow*> find_schedule(const std::string& name) {
   return find_row(kSchedules, name, "unknown schedule");
+}
+
+std::vector<std::string> schedules_with(std::string_view constant) {
+  return names_with(kSchedules, constant);
 }
 
 Status check_options(const ScheduleOptions& options) {

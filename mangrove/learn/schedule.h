@@ -10,15 +10,15 @@
 
 namespace mangrove::learn {
 
-/// Which schedule the learning rate follows, and its constants; each schedule reads those that its row's `summary`
+/// Which schedule the learning rate follows, and its constants; each schedule reads those that its row's `constants`
 /// names.
 struct ScheduleOptions {
   std::string name = "constant";
-  std::int64_t warmup_steps = 0;              // of any but one_cycle, which has its own
-  std::int64_t step_epochs = 30;              // step
-  std::vector<std::int64_t> milestones = {};  // multi_step: epochs, rising
-  double gamma = 0.1;                         // step, multi_step, reduce_on_plateau
-  std::int64_t patience = 10;                 // reduce_on_plateau: epochs
+  std::int64_t warmup_steps = 0;  // of any but one_cycle, which has its own
+  std::int64_t step_epochs = 30;
+  std::vector<std::int64_t> milestones = {};  // epochs, rising
+  double gamma = 0.1;                         // factor of a drop
+  std::int64_t patience = 10;                 // epochs; its key is plateau_patience
 };
 
 /// Where training is.
@@ -38,16 +38,19 @@ struct Plateau {
 /// One schedule: one file of learn/schedules/, one row of the table in schedule.cc.
 struct ScheduleRow {
   std::string_view name;
-  std::string_view summary;  // formula and source, one line
-  bool needs_validation;     // it goes by Plateau
-  bool warms_up;             // by itself: warmup_steps is not looked at
-  bool needs_total;          // it goes by the number of steps that training will have
+  std::string_view summary;    // formula and source, one line
+  std::string_view constants;  // keys of ScheduleOptions that not all read, with commas between
+  bool needs_validation;       // it goes by Plateau
+  bool warms_up;               // by itself: warmup_steps is not looked at
+  bool needs_total;            // it goes by the number of steps that training will have
   /// The learning rate relative to the job's, of a step after the warm-up.
   double (*factor)(const SchedulePosition& position, const ScheduleOptions& options, const Plateau& plateau);
 };
 std::span<const ScheduleRow> schedules();
 /// errors: not_found, with the nearest known name.
 Result<const ScheduleRow*> find_schedule(const std::string& name);
+/// The names of those that read the constant with this key: "step_epochs", "milestones", "gamma", "plateau_patience".
+std::vector<std::string> schedules_with(std::string_view constant);
 /// errors: not_found (name); invalid_argument (a constant out of its range: names it).
 Status check_options(const ScheduleOptions& options);
 

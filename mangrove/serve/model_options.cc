@@ -1,5 +1,7 @@
 #include "mangrove/serve/model_options.h"
 
+#include "mangrove/engine/known_backends.h"
+
 namespace mangrove::serve {
 
 Keys model_keys(ModelOptions& options) {
@@ -18,7 +20,7 @@ Keys model_keys(ModelOptions& options) {
   keys.begin_group("This process");
   keys.add("instances", options.instances, "batches that are computed at once; they share the weights", 1, 256);
   keys.add("threads", options.threads, "threads for the kernels of an instance", 1, 1024);
-  keys.add("backend", options.backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", options.backend, backend_help());
   keys.add_bytes("memory", options.memory, "limit of a model's weights and activations; 0: none");
   return keys;
 }

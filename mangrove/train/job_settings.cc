@@ -1,8 +1,12 @@
 #include "mangrove/train/job_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "mangrove/base/call_syntax.h"
 #include "mangrove/data/sha256.h"
@@ -26,6 +30,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::int64_t kMostInWindow = 1'000'000'000;
+constexpr std::size_t kMostWorkers = 6;                       // that a default learning rate grows with
 constexpr std::int64_t kMostPerStep = std::int64_t{1} << 50;  // samples, of all workers together
 
 // of a StepBasis
@@ -155,10 +160,23 @@ Result<StepBasis> pace_of(const std::string& settings) {
 }
 
 float base_learning_rate(const TrainJob& job, const learn::OptimizerRow& optimizer, std::size_t workers) {
-  constexpr std::size_t kMostWorkers = 6;
   if (job.learning_rate() > 0) return job.learning_rate();
   const std::size_t times = optimizer.scales ? std::min(workers, kMostWorkers) : 1;
   return optimizer.default_rate * static_cast<float>(times);
+}
+
+std::string default_rates_text() {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // rate, and the optimizers that have it
+  for (const learn::OptimizerRow& row : learn::optimizers()) {
+    const std::string rate = fmt::format("{}{}", row.default_rate, row.scales ? " per worker" : "");
+    auto group = std::ranges::find(groups, rate, [](const auto& one) { return one.first; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {rate, {}});
+    group->second.emplace_back(row.name);
+  }
+  std::string text;
+  for (const auto& [rate, names] : groups)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", rate, fmt::join(names, ", "));
+  return text + fmt::format("; for at most {} workers", kMostWorkers);
 }
 
 }  // namespace mangrove::train

@@ -35,10 +35,11 @@ struct StepBasis {
 std::string with_pace(const std::string& settings, const StepBasis& pace);
 Result<StepBasis> pace_of(const std::string& settings);
 
-/// The job's learning rate. If it is 0, the optimizer's own rate is used. For SGD in all its forms this is 0.05 for
-/// each worker, but at most for 6 workers, because a step of P workers averages P batches and can be as much larger
-/// (source: Goyal et al., Accurate, large minibatch SGD, 2017, linear scaling rule). For Adam and its relatives it is
-/// 0.001, whatever the number of workers.
+/// The job's learning rate. If it is 0, the optimizer's own rate is used: its default_rate. Where that `scales`, it is
+/// so much for each worker, but at most for 6 workers, because a step of P workers averages P batches and can be as
+/// much larger (source: Goyal et al., Accurate, large minibatch SGD, 2017, linear scaling rule).
 float base_learning_rate(const TrainJob& job, const learn::OptimizerRow& optimizer, std::size_t workers);
+/// What that is for each optimizer, for people.
+std::string default_rates_text();
 
 }  // namespace mangrove::train

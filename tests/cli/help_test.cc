@@ -47,6 +47,8 @@ void expect_plain_page(const CLI::App& command) {
   EXPECT_NE(page.find("Examples:\n  "), std::string::npos) << page;
   for (const CLI::Option* option : command.get_options()) {
     EXPECT_FALSE(option->get_description().empty()) << command_path(command) << " " << option->get_name();
+    EXPECT_EQ(option->get_description().find('{'), std::string::npos)
+        << "no table has filled it: " << option->get_name();
     const bool shows_its_check =
         option->get_type_name().find(':') != std::string::npos && option->get_type_name() != "HOST:PORT";
     EXPECT_FALSE(shows_its_check) << command_path(command) << " " << option->get_name() << option->get_type_name();

@@ -25,6 +25,7 @@ TEST(OptionChoices, OfAKeyAreTheNamesOfItsTable) {
 TEST(OptionChoices, AreNoneWhereAnyTextWillDo) {
   EXPECT_TRUE(option_choices("train", "--run-dir").empty());
   EXPECT_TRUE(option_choices("train", "--nothing").empty());
+  EXPECT_TRUE(option_choices("train", "--momentum").empty()) << "its help names optimizers, its value is a number";
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "tests/learn/networks.h"
@@ -69,6 +71,27 @@ TEST(Optimizer, EveryRowMatchesItsReference) {
     }
     EXPECT_EQ(references, 2) << row.name;
   }
+}
+
+TEST(Optimizer, ItsConstantsAreThoseThatChangeItsSteps) {
+  struct Constant {
+    const char* name;
+    float OptimizerOptions::*value;
+    float other;
+  };
+  constexpr Constant kConstants[] = {
+      {"momentum", &OptimizerOptions::momentum, 0.5f}, {"beta1", &OptimizerOptions::beta1, 0.5f},
+      {"beta2", &OptimizerOptions::beta2, 0.9f},       {"alpha", &OptimizerOptions::alpha, 0.5f},
+      {"epsilon", &OptimizerOptions::epsilon, 0.01f},  {"trust", &OptimizerOptions::trust, 0.01f}};
+  for (const OptimizerRow& row : optimizers())
+    for (const Constant& constant : kConstants) {
+      const OptimizerOptions usual{.name = std::string(row.name)};
+      OptimizerOptions changed = usual;
+      changed.*constant.value = constant.other;
+      const bool is_read = after_steps(usual, kWeights) != after_steps(changed, kWeights);
+      EXPECT_EQ(std::ranges::count(optimizers_with(constant.name), row.name), is_read ? 1 : 0)
+          << row.name << " " << constant.name;
+    }
 }
 
 TEST(Optimizer, PaddingStaysZeroAndChangesNothingElse) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 #include <vector>
 
 namespace mangrove::learn {
@@ -56,6 +58,37 @@ struct Course {
   ScheduleOptions options;
   std::vector<double> rates;
 };
+
+/// Of 40 epochs of a step, in which the validation loss never falls.
+std::vector<float> rates_without_progress(const ScheduleOptions& options) {
+  Schedule schedule = schedule_of(options);
+  std::vector<float> rates;
+  for (std::int64_t step = 0; step < 40; ++step) {
+    rates.push_back(schedule.rate(1, {.step = step, .total = 40}));
+    schedule.observe(1);
+  }
+  return rates;
+}
+
+TEST(Schedule, ItsConstantsAreThoseThatChangeItsRates) {
+  struct Constant {
+    const char* name;
+    void (*change)(ScheduleOptions& options);
+  };
+  constexpr Constant kConstants[] = {{"step_epochs", [](ScheduleOptions& options) { options.step_epochs = 7; }},
+                                     {"milestones", [](ScheduleOptions& options) { options.milestones = {7}; }},
+                                     {"gamma", [](ScheduleOptions& options) { options.gamma = 0.5; }},
+                                     {"plateau_patience", [](ScheduleOptions& options) { options.patience = 7; }}};
+  for (const ScheduleRow& row : schedules())
+    for (const Constant& constant : kConstants) {
+      const ScheduleOptions usual{.name = std::string(row.name), .milestones = {5}};
+      ScheduleOptions changed = usual;
+      constant.change(changed);
+      const bool is_read = rates_without_progress(usual) != rates_without_progress(changed);
+      EXPECT_EQ(std::ranges::count(schedules_with(constant.name), row.name), is_read ? 1 : 0)
+          << row.name << " " << constant.name;
+    }
+}
 
 TEST(Schedule, FollowsPyTorch) {
   const Course courses[] = {

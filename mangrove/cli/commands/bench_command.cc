@@ -14,6 +14,7 @@
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/engine/backend.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/identity/wall_time.h"
 #include "mangrove/job/json_fields.h"
 
@@ -35,7 +36,7 @@ struct BenchState {
     keys.add_seconds("seconds", seconds, "measure for about this long", 1, kLongestBench);
     keys.add("threads", threads, "measure on one thread and on so many; 0: as many as this process may use",
              or_zero(kThreads));
-    keys.add("backend", backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+    keys.add("backend", backend, backend_help());
     return keys;
   }
 };

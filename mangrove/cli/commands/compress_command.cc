@@ -21,6 +21,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/sha256.h"
 #include "mangrove/data/subset.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/job/json_fields.h"
 #include "mangrove/learn/evaluate.h"
@@ -275,7 +276,7 @@ void add_compress_command(CLI::App& app, CommandContext& context) {
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
   keys.begin_group("This process");
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, backend_help());
   add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);
   command->footer(

@@ -11,6 +11,7 @@
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/exits/early_exit.h"
 #include "mangrove/exits/keeper.h"
 #include "mangrove/graph/exits.h"
@@ -118,7 +119,7 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("This process");
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, backend_help());
   keys.begin_group("Output");
   keys.add("labels", state->labels, "text file with one class name per line; default: the model's class names");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");

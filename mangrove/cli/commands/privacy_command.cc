@@ -15,6 +15,7 @@
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/image.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/learn/preparation.h"
@@ -276,7 +277,7 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
   keys.add("seed", state->seed, "random seed of the decoders, the noise and the order of images", seed_range());
   keys.begin_group("This process");
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->options.backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", state->options.backend, backend_help());
   keys.begin_group("Output");
   keys.add("grid", state->grid, "PNG file to write, with images and below them a row of reconstructions per setting");
   add_flags(*command, keys, state->overrides);

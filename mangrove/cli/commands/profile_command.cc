@@ -17,6 +17,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/sha256.h"
 #include "mangrove/engine/backend.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/plan/cost_model.h"
@@ -43,7 +44,7 @@ struct ProfileState {
     keys.add("train", options.training, "measure the backward pass too, for training");
     keys.add_seconds("seconds", options.seconds, "measure for about this long");
     keys.add("threads", threads, "threads for the kernels", kThreads);
-    keys.add("backend", options.backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+    keys.add("backend", options.backend, backend_help());
     keys.begin_group("Kept profiles");
     keys.add("data_dir", data_dir,
              "folder of the data sets, in whose subfolder `profiles` a copy is kept; default: $MANGROVE_DATA, or else "

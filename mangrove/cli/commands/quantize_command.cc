@@ -13,6 +13,7 @@
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/compress/calibration.h"
 #include "mangrove/compress/quantize.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/engine/optimize.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
@@ -163,7 +164,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
            limit_range());
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, backend_help());
   add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);
   command->footer(

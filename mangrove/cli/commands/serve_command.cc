@@ -13,6 +13,8 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
 #include "mangrove/base/stop.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/serve_report.h"
 #include "mangrove/cli/reports/terminal.h"
@@ -26,6 +28,7 @@
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/keys.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/sensors/link_kinds.h"
 #include "mangrove/sensors/sensor_service.h"
 #include "mangrove/serve/cluster_model.h"
 #include "mangrove/serve/loaded_model.h"
@@ -92,7 +95,8 @@ struct ServeState {
     keys.add("access_log", access_log,
              "file that gets a line of JSON for each request to a model: when, who, status, times, id of its trace");
     keys.add("sources", sources,
-             "YAML file of sensors that ask over MQTT and CoAP, and where the answers go (docs/sensors.md)");
+             "YAML file of sensors that ask, over " + join_words(row_names(sensors::link_kinds())) +
+                 ", and where the answers go (docs/sensors.md)");
     keys.add("data_dir", data_dir, "folder of the data sets; only a model trained with zca needs it, for classify");
     return keys;
   }

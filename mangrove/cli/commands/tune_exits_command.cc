@@ -15,6 +15,7 @@
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/engine/known_backends.h"
 #include "mangrove/exits/evaluation.h"
 #include "mangrove/exits/tuning.h"
 #include "mangrove/graph/onnx.h"
@@ -203,7 +204,7 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("This process");
   keys.add("batch", state->batch, "samples per forward pass", batch_range());
   keys.add("threads", state->threads, "threads for the kernels", kThreads);
-  keys.add("backend", state->backend, "kernels: onednn, simd or portable; default: the fastest of this build");
+  keys.add("backend", state->backend, backend_help());
   keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
   add_flags(*command, keys, state->overrides);
