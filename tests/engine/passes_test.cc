@@ -343,6 +343,62 @@ TEST_P(EveryPass, SwitchedOffChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Cases, EveryPass, ::testing::ValuesIn(kPassesCases),
                          [](const auto& test) { return test.param.pass + "_" + test.param.name; });
 
+/// Bytes of x times the same weights in two products, with these zero points.
+Graph products_of_one(int first_zero, int second_zero) {
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 3}).node("Cast", {"x"}, "f", {{"to", kOnnxFloat}});
+  graph.node_of_several("DynamicQuantizeLinear", {"f"}, {"x.bytes", "x.scale", "x.zero"});
+  graph.constant("w", uniform_tensor(DType::u8, {3, 20}, 3, 0, 255));
+  for (const auto& [name, zero] : {std::pair("a", first_zero), std::pair("b", second_zero)}) {
+    const std::string zero_name = "zero" + std::to_string(zero), product = name;
+    graph.constant(zero_name, uniform_tensor(DType::u8, {}, 3, zero, zero));
+    graph.node("MatMulInteger", {"x.bytes", "w", "x.zero", zero_name}, product);
+  }
+  return graph.node("Add", {"a", "b"}, "sum").node("Cast", {"sum"}, "y", {{"to", kOnnxDouble}}).create({"y"});
+}
+
+std::size_t count_signed_weights(const Graph& graph) {
+  return static_cast<std::size_t>(std::ranges::count_if(graph.initializers(), [](const auto& one) {
+    return one.second.dtype() == DType::i8 && one.second.elements() > 1;
+  }));
+}
+
+TEST(ReadyIntegers, MakesWeightsSignedOnceForAllNodesThatReadThem) {
+  const Graph same = products_of_one(120, 120), other = products_of_one(120, 130);
+  const Optimized shared = optimized(same, all_but("ready_integers")),
+                  twice = optimized(other, all_but("ready_integers"));
+  EXPECT_EQ(count_signed_weights(shared.graph), 1u);
+  EXPECT_EQ(count_signed_weights(twice.graph), 2u);
+  expect_same_results(same, shared.graph);
+  expect_same_results(other, twice.graph);
+}
+
+TEST(ReadyIntegers, CopiesNoMoreThanMayBeAdded) {
+  Bytes may_add = 59;  // weights take 60
+  const auto rewrite = passes_detail::ready_integers(products_of_one(120, 130),
+                                                     {.training = false, .evaluate = {}, .may_add = &may_add});
+  ASSERT_TRUE(rewrite.ok()) << rewrite.error().message;
+  EXPECT_EQ(rewrite->notes.size(), 1u);
+  EXPECT_EQ(may_add, 59);
+}
+
+TEST(ReadyIntegers, MovesScalesOfSumsAlone) {
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 3}).node("Cast", {"x"}, "f", {{"to", kOnnxFloat}});
+  graph.node_of_several("DynamicQuantizeLinear", {"f"}, {"x.bytes", "x.scale", "x.zero"});
+  graph.constant("w", uniform_tensor(DType::i8, {3, 20}, 3, -100, 100)).constant("s", Tensor::of<float>({}, {0.5f}));
+  graph.node("MatMulInteger", {"x.bytes", "w", "x.zero"}, "sums").node("Cast", {"sums"}, "g", {{"to", kOnnxFloat}});
+  graph.node("Mul", {"x.scale", "s"}, "unrelated").node("Mul", {"x.scale", "s"}, "scale");
+  graph.node("Mul", {"scale", "g"}, "scaled").node("Add", {"scaled", "unrelated"}, "z");
+  const Graph original = graph.node("Cast", {"z"}, "y", {{"to", kOnnxDouble}}).create({"y"});
+  const Optimized result = optimized(original, all_but("ready_integers"));
+  ASSERT_EQ(result.notes.size(), 1u) << ::testing::PrintToString(result.notes);
+  std::vector<std::string> order;
+  for (const Node& node : result.graph.nodes()) order.push_back(node.name);
+  EXPECT_EQ(order, (std::vector<std::string>{"f", "x.bytes", "scale", "sums", "g", "unrelated", "scaled", "z", "y"}));
+  expect_same_results(original, result.graph);
+}
+
 TEST(PassCases, CoverEveryPass) {
   for (const Pass& pass : passes()) {
     EXPECT_TRUE(std::any_of(std::begin(kPassesCases), std::end(kPassesCases), [&](const PassesCase& one) {

@@ -3,8 +3,12 @@
 // product of scales that the sums are multiplied by is computed before the sums.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/passes/passes.h"
@@ -19,26 +23,32 @@ bool is_integer_product(const Node& node) {
   return node.op == "ConvInteger" || node.op == "MatMulInteger";
 }
 
-std::vector<std::int32_t> bytes_of(const Tensor& tensor) {
-  std::vector<std::int32_t> values;
-  const auto append = [&](const auto& elements) { values.assign(elements.begin(), elements.end()); };
-  tensor.dtype() == DType::u8 ? append(tensor.as<std::uint8_t>()) : append(tensor.as<std::int8_t>());
-  return values;
+/// visit(span of the elements), which are bytes.
+template <class Visit>
+auto with_bytes(const Tensor& tensor, const Visit& visit) {
+  return tensor.dtype() == DType::u8 ? visit(tensor.as<std::uint8_t>()) : visit(tensor.as<std::int8_t>());
+}
+
+std::int32_t first_byte(const Tensor& tensor) {
+  return with_bytes(tensor, [](const auto& bytes) { return std::int32_t{bytes[0]}; });
 }
 
 /// The values less `shift`, all of which i8 holds.
 Tensor as_signed(const Tensor& tensor, std::int32_t shift) {
   Tensor result(DType::i8, tensor.shape());
-  std::ranges::transform(bytes_of(tensor), result.as<std::int8_t>().begin(),
-                         [=](std::int32_t value) { return static_cast<std::int8_t>(value - shift); });
+  with_bytes(tensor, [&](const auto& bytes) {
+    std::ranges::transform(bytes, result.as<std::int8_t>().begin(),
+                           [=](std::int32_t value) { return static_cast<std::int8_t>(value - shift); });
+  });
   return result;
 }
 
 bool fit_signed(const Tensor& tensor, std::int32_t shift) {
   using Limits = std::numeric_limits<std::int8_t>;
-  const std::vector<std::int32_t> values = bytes_of(tensor);
-  const auto [low, high] = std::ranges::minmax(values);
-  return low - shift >= Limits::min() && high - shift <= Limits::max();
+  return with_bytes(tensor, [=](const auto& bytes) {
+    const auto [low, high] = std::ranges::minmax(bytes);
+    return low - shift >= Limits::min() && high - shift <= Limits::max();
+  });
 }
 
 /// Weights and zero points of one node; `zeros` null: all are 0.
@@ -60,33 +70,68 @@ std::optional<KnownWeights> known_weights(const GraphParts& parts, const Node& n
   return KnownWeights{weights, zeros};
 }
 
-/// Makes the weights of a node i8, and leaves their zero point out where it can be taken off them. Whether it changed
-/// anything.
-bool sign_weights(Node& node, GraphParts& parts, ValueUses& uses) {
-  const auto known = known_weights(parts, node);
-  if (!known) return false;
-  constexpr std::int32_t kFlip = 128;
-  const std::int32_t zero = known->zeros == nullptr ? 0 : bytes_of(*known->zeros)[0];
-  const bool folds = (known->zeros == nullptr || known->zeros->elements() == 1) && fit_signed(*known->weights, zero);
-  if (known->weights->dtype() == DType::i8 && (!folds || known->zeros == nullptr)) return false;
-  Tensor weights = as_signed(*known->weights, folds ? zero : kFlip);
-  Tensor zeros;
-  if (!folds) {
-    const Tensor unsigned_zero = Tensor::of<std::uint8_t>({}, {0});
-    zeros = as_signed(known->zeros == nullptr ? unsigned_zero : *known->zeros, kFlip);
+/// The names of weights made i8 and of their zero point, "" where there is none. Without weights: they stay as they
+/// are.
+struct SignedNames {
+  std::string weights, zeros;
+};
+
+/// Makes weights i8, once for all nodes that read the same weights with the same zero point.
+class WeightSigner {
+ public:
+  WeightSigner(GraphParts& parts, Bytes& may_add) : parts_(parts), uses_(parts), may_add_(may_add) {}
+
+  /// Makes the weights of a node i8, and leaves their zero point out where it can be taken off them. Whether it changed
+  /// anything.
+  bool sign(Node& node) {
+    const auto known = known_weights(parts_, node);
+    if (!known) return false;
+    const std::string zeros = known->zeros == nullptr ? "" : node.inputs[kWeightZero];
+    const auto [found, is_new] = signed_.try_emplace({node.inputs[kWeights], zeros});
+    if (is_new) found->second = make(found->first.first, *known);
+    const SignedNames& names = found->second;
+    if (names.weights.empty()) return false;
+    node.inputs.resize(names.zeros.empty() ? kWeightZero : kWeightZero + 1);
+    node.inputs[kWeights] = names.weights;
+    if (!names.zeros.empty()) node.inputs[kWeightZero] = names.zeros;
+    return true;
   }
-  const auto set = [&](std::size_t input, Tensor value) {
-    const std::string name = uses.unused_name(node.inputs[input] + ".signed");
-    parts.initializers.emplace(name, std::move(value));
-    node.inputs[input] = name;
-  };
-  if (folds && node.inputs.size() > kWeightZero) node.inputs.resize(kWeightZero);
-  if (!folds) node.inputs.resize(kWeightZero + 1);
-  if (!folds && node.inputs[kWeightZero].empty()) node.inputs[kWeightZero] = node.inputs[kWeights] + ".zero";
-  set(kWeights, std::move(weights));
-  if (!folds) set(kWeightZero, std::move(zeros));
-  return true;
-}
+
+ private:
+  SignedNames make(const std::string& weights, const KnownWeights& known) {
+    constexpr std::int32_t kFlip = 128;
+    const bool is_signed = known.weights->dtype() == DType::i8;
+    if (is_signed && known.zeros == nullptr) return {};
+    const std::int32_t zero = known.zeros == nullptr ? 0 : first_byte(*known.zeros);
+    const bool folds = (known.zeros == nullptr || known.zeros->elements() == 1) && fit_signed(*known.weights, zero);
+    if ((is_signed && !folds) || !may_copy(weights, known.weights->bytes())) return {};
+    SignedNames names{.weights = add(weights, as_signed(*known.weights, folds ? zero : kFlip)), .zeros = ""};
+    if (folds) return names;
+    const Tensor unsigned_zero = Tensor::of<std::uint8_t>({}, {0});
+    names.zeros = add(weights + ".zero", as_signed(known.zeros == nullptr ? unsigned_zero : *known.zeros, kFlip));
+    return names;
+  }
+
+  /// The first copy takes the place of the weights. Others, for other zero points, make the graph larger.
+  bool may_copy(const std::string& weights, Bytes bytes) {
+    if (copied_.insert(weights).second) return true;
+    if (bytes > may_add_) return false;
+    may_add_ -= bytes;
+    return true;
+  }
+
+  std::string add(const std::string& stem, Tensor value) {
+    std::string name = uses_.unused_name(stem + ".signed");
+    parts_.initializers.emplace(name, std::move(value));
+    return name;
+  }
+
+  GraphParts& parts_;
+  ValueUses uses_;
+  Bytes& may_add_;
+  std::map<std::pair<std::string, std::string>, SignedNames> signed_;  // by the names of weights and zero point
+  std::set<std::string> copied_;
+};
 
 bool is_one_number(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size == 1; });
@@ -100,34 +145,112 @@ bool makes_scales(const Graph& graph, const Node& node) {
          });
 }
 
+constexpr std::int64_t kNowhere = -1;  // in place of the index of a node: before all of them
+
+/// Which node makes a value.
+class Makers {
+ public:
+  explicit Makers(const std::vector<Node>& nodes) : nodes_(nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const std::string& output : nodes[i].outputs) index_.emplace(output, static_cast<std::int64_t>(i));
+    }
+  }
+  /// kNowhere for what is given.
+  std::int64_t index(const std::string& value) const {
+    const auto found = index_.find(value);
+    return found == index_.end() ? kNowhere : found->second;
+  }
+  /// Null for what is given.
+  const Node* node(const std::string& value) const {
+    const std::int64_t i = index(value);
+    return i == kNowhere ? nullptr : &nodes_[static_cast<std::size_t>(i)];
+  }
+
+ private:
+  const std::vector<Node>& nodes_;
+  std::map<std::string, std::int64_t> index_;
+};
+
+/// For each node, whether it makes the scale that the sums of an integer product are multiplied by, and nothing else
+/// reads it.
+std::vector<bool> find_scales(const Graph& graph, const std::vector<Node>& nodes, const Makers& makers) {
+  const ValueUses uses(graph.parts());
+  const auto are_sums = [&](const std::string& value) {
+    const Node* cast = makers.node(value);
+    if (cast == nullptr || cast->op != "Cast") return false;
+    const Node* product = makers.node(cast->inputs[0]);
+    return product != nullptr && is_integer_product(*product);
+  };
+  std::vector<bool> is_scale(nodes.size(), false);
+  for (const Node& node : nodes) {
+    if (node.op != "Mul") continue;
+    for (const std::size_t other : {0, 1}) {
+      const std::string& scale = node.inputs[other];
+      const std::int64_t maker = makers.index(scale);
+      if (maker == kNowhere || !are_sums(node.inputs[1 - other]) || !uses.only_one(scale)) continue;
+      const auto i = static_cast<std::size_t>(maker);
+      is_scale[i] = makes_scales(graph, nodes[i]);
+    }
+  }
+  return is_scale;
+}
+
+/// Where nodes go that move up: behind[i + 1] lists those that follow node i, behind[0] those that come first.
+struct NewOrder {
+  std::vector<std::vector<std::size_t>> behind;
+  std::vector<std::size_t> moved;  // those of them that other nodes than such were in front of
+};
+
+/// Puts scales behind what they are made from.
+NewOrder order_of(const std::vector<Node>& nodes, const Makers& makers, const std::vector<bool>& is_scale) {
+  NewOrder order{.behind = std::vector<std::vector<std::size_t>>(nodes.size() + 1), .moved = {}};
+  std::vector<std::int64_t> place(nodes.size());  // the last node that stays and must come before
+  std::int64_t last = kNowhere;                   // that stays
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!is_scale[i]) {
+      last = place[i] = static_cast<std::int64_t>(i);
+      continue;
+    }
+    place[i] = kNowhere;
+    for (const std::string& input : nodes[i].inputs) {
+      const std::int64_t maker = makers.index(input);
+      if (maker != kNowhere) place[i] = std::max(place[i], place[static_cast<std::size_t>(maker)]);
+    }
+    order.behind[static_cast<std::size_t>(place[i] + 1)].push_back(i);
+    if (place[i] != last) order.moved.push_back(i);
+  }
+  return order;
+}
+
 /// Moves scales up to behind what they are made from. Appends a note for each.
 void move_scales_up(const Graph& graph, Rewrite& rewrite) {
-  std::vector<Node> nodes;
-  for (Node& node : rewrite.parts.nodes) {
-    auto place = nodes.end();
-    if (makes_scales(graph, node)) {
-      const auto feeds = [&](const Node& other) {
-        return std::ranges::any_of(other.outputs, [&](const std::string& output) {
-          return !output.empty() && std::ranges::find(node.inputs, output) != node.inputs.end();
-        });
-      };
-      place = std::find_if(nodes.rbegin(), nodes.rend(), feeds).base();
-      while (place != nodes.end() && makes_scales(graph, *place)) ++place;
-    }
-    if (place != nodes.end()) rewrite.notes.push_back(describe(node) + " is computed as soon as its inputs are");
-    nodes.insert(place, std::move(node));
+  std::vector<Node>& nodes = rewrite.parts.nodes;
+  const Makers makers(nodes);
+  const std::vector<bool> is_scale = find_scales(graph, nodes, makers);
+  const NewOrder order = order_of(nodes, makers, is_scale);
+  for (const std::size_t i : order.moved) {
+    rewrite.notes.push_back(describe(nodes[i]) + " is computed as soon as its inputs are");
   }
-  rewrite.parts.nodes = std::move(nodes);
+  std::vector<Node> ordered;
+  const auto append_behind = [&](std::size_t place) {
+    for (const std::size_t i : order.behind[place]) ordered.push_back(std::move(nodes[i]));
+  };
+  append_behind(0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!is_scale[i]) ordered.push_back(std::move(nodes[i]));
+    append_behind(i + 1);
+  }
+  nodes = std::move(ordered);
 }
 
 }  // namespace
 
-Result<Rewrite> ready_integers(const Graph& graph, const PassContext&) {
+Result<Rewrite> ready_integers(const Graph& graph, const PassContext& context) {
   Rewrite rewrite{graph.parts(), {}};
   if (std::ranges::none_of(graph.nodes(), is_integer_product)) return rewrite;
-  ValueUses uses(graph.parts());
+  WeightSigner signer(rewrite.parts, *context.may_add);
   for (Node& node : rewrite.parts.nodes) {
-    if (is_integer_product(node) && sign_weights(node, rewrite.parts, uses)) {
+    if (is_integer_product(node) && signer.sign(node)) {
       rewrite.notes.push_back(describe(node) + " reads signed weights");
     }
   }
