@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "tests/engine/backend_comparison.h"
@@ -267,9 +268,8 @@ INSTANTIATE_TEST_SUITE_P(Convolutions, IntegerProducts, ::testing::Values(intege
 INSTANTIATE_TEST_SUITE_P(Matrices, IntegerProducts, ::testing::Values(integer_matmuls));
 
 /// x -> bytes -> integer product "sums" -> Cast -> Mul by both scales, which is made behind the sums, -> + bias.
-GraphSketch dynamic_product(const IntegerCase& c, const Shape& scales, const Shape& bias) {
-  GraphSketch sketch(DType::f32);
-  sketch.input("x", c.x).node_of_several("DynamicQuantizeLinear", {"x"}, {"x.bytes", "x.scale", "x.zero"});
+GraphSketch dynamic_product_of(GraphSketch sketch, const IntegerCase& c, const Shape& scales, const Shape& bias) {
+  sketch.node_of_several("DynamicQuantizeLinear", {"x"}, {"x.bytes", "x.scale", "x.zero"});
   sketch.constant("w", bytes(c.w_type, c.w, Draw::all, 3)).constant("w.zero", *c.w_zero);
   sketch.node(c.op, {"x.bytes", "w", "x.zero", "w.zero"}, "sums", c.attributes);
   sketch.node("Cast", {"sums"}, "floats", {{"to", std::int64_t{1}}});
@@ -277,6 +277,10 @@ GraphSketch dynamic_product(const IntegerCase& c, const Shape& scales, const Sha
   sketch.node("Mul", {"x.scale", "w.scale"}, "scale").node("Mul", {"floats", "scale"}, "scaled");
   sketch.constant("bias", uniform_tensor(DType::f32, bias, 5, -1, 1));
   return sketch.node("Add", {"bias", "scaled"}, "biased");
+}
+
+GraphSketch dynamic_product(const IntegerCase& c, const Shape& scales, const Shape& bias) {
+  return dynamic_product_of(GraphSketch(DType::f32).input("x", c.x), c, scales, bias);
 }
 
 struct FusedCase {
@@ -356,6 +360,36 @@ TEST(FusedIntegerProducts, GiveWhatTheirNodesGive) {
         for (const std::string& name : c.graph.outputs()) {
           expect_near(found->output_tensor(name), expected->output_tensor(name));
         }
+      }
+    }
+  }
+}
+
+/// A product of x and numbers among which one is infinite: so is the scale of their bytes, and 0 times it is NaN.
+GraphSketch product_of_the_infinite() {
+  Tensor shift = uniform_tensor(DType::f32, {7, 40}, 1, 0, 0);
+  shift.as<float>()[50] = std::numeric_limits<float>::infinity();
+  GraphSketch sketch(DType::f32);
+  sketch.input("given", {kBatch, 7, 40}).constant("shift", std::move(shift)).node("Add", {"given", "shift"}, "x");
+  const IntegerCase matmul{
+      .name = "", .op = "MatMulInteger", .x = {kBatch, 7, 40}, .w = {40, 21}, .w_zero = zero_point_of(DType::i8, 0)};
+  return dynamic_product_of(std::move(sketch), matmul, {}, {21});
+}
+
+TEST(FusedIntegerProducts, KeepWhatIsNoNumber) {
+  const Graph graphs[] = {product_of_the_infinite().create({"biased"}),
+                          product_of_the_infinite().node("Relu", {"biased"}, "y").create({"y"})};
+  for (const Graph& graph : graphs) {
+    const std::string& name = graph.outputs()[0];
+    const auto expected = run_drawn(graph, {"portable"}, Draw::all);
+    ASSERT_TRUE(std::isnan(expected->output_tensor(name).as<float>()[0]));
+    for (const std::string& backend : fast_backends()) {
+      SCOPED_TRACE(name + " on " + backend);
+      const auto found = run_drawn(graph, {backend, true}, Draw::all);
+      for (std::size_t i = 0; i < expected->output_tensor(name).as<float>().size(); ++i) {
+        ASSERT_EQ(std::isnan(found->output_tensor(name).as<float>()[i]),
+                  std::isnan(expected->output_tensor(name).as<float>()[i]))
+            << "element " << i;
       }
     }
   }

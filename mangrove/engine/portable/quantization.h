@@ -15,12 +15,13 @@ Result<NodeKernels> make_dynamic_quantize(const KernelRequest& request);
 Result<NodeKernels> make_integer_conv(const KernelRequest& request);    // ConvInteger, QLinearConv
 Result<NodeKernels> make_integer_matmul(const KernelRequest& request);  // MatMulInteger, QLinearMatMul
 
-/// saturate(round(x) + zero point), halves to even.
+/// saturate(round(x) + zero point), halves to even. NaN becomes the lowest value.
 template <class T>
 T quantized(float x, T zero_point) {
   const float shifted = std::nearbyint(x) + static_cast<float>(zero_point);
-  return static_cast<T>(std::clamp(shifted, static_cast<float>(std::numeric_limits<T>::min()),
-                                   static_cast<float>(std::numeric_limits<T>::max())));
+  constexpr auto kLow = static_cast<float>(std::numeric_limits<T>::min()),
+                 kHigh = static_cast<float>(std::numeric_limits<T>::max());
+  return static_cast<T>(std::max(kLow, std::min(shifted, kHigh)));  // the order decides what becomes of NaN
 }
 
 /// A scale or zero point: one for all channels, or one each.

@@ -101,8 +101,9 @@ void finish_as(std::int64_t count, const std::int32_t* sums, const SumsFinish& b
       auto value = hn::Mul(hn::ConvertTo(tag, exact), hn::LoadU(tag, finish.scales + i));
       if (finish.bias != nullptr) value = hn::Add(value, hn::LoadU(tag, finish.bias + i));
       if (finish.residual != nullptr) value = hn::Add(value, hn::LoadU(tag, finish.residual + i));
-      value = hn::Min(hn::Max(value, hn::Set(tag, finish.bounds.low)), hn::Set(tag, finish.bounds.high));
-      hn::StoreU(value, tag, static_cast<float*>(result) + i);
+      const auto bounded = hn::Min(hn::Max(value, hn::Set(tag, finish.bounds.low)), hn::Set(tag, finish.bounds.high));
+      // Some processors give the bound where one of both is no number.
+      hn::StoreU(hn::IfThenElse(hn::IsNaN(value), value, bounded), tag, static_cast<float*>(result) + i);
     }
   });
 }

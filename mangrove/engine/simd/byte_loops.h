@@ -30,7 +30,8 @@ struct ByteLoops {
   std::int32_t (*sum)(std::int64_t count, const std::uint8_t* x);
   /// sums += x
   void (*add)(std::int64_t count, const std::uint8_t* x, std::int32_t* sums);
-  /// i32 results, or floats min(max(sums scales + bias + residual, low), high). `result` may be `sums`.
+  /// i32 results, or floats min(max(sums scales + bias + residual, low), high), where NaN stays NaN. `result` may be
+  /// `sums`.
   void (*finish)(std::int64_t count, const std::int32_t* sums, const SumsFinish& finish, void* result);
 };
 
