@@ -414,6 +414,23 @@ TEST(FusedIntegerProducts, LeaveNoStepsOnBytes) {
     }
   }
 }
+
+// What zero points change about a sum of so many products does not fit into 32 bits.
+TEST(FusedIntegerProducts, StayApartWhereSumsMayWrapAround) {
+  constexpr std::int64_t kDepth = (1 << 23) + 1;
+  for (const std::int64_t depth : {kDepth - 1, kDepth}) {
+    const IntegerCase c{.name = "",
+                        .op = "MatMulInteger",
+                        .x = {kBatch, depth},
+                        .w = {depth, 1},
+                        .w_zero = zero_point_of(DType::i8, 1)};
+    const auto rewritten = optimize(dynamic_product(c, {}, {1}).create({"biased"}), {});
+    ASSERT_TRUE(rewritten.ok()) << rewritten.error().message;
+    const auto program = Program::compile(rewritten->graph, {.batch = 1, .backend = "onednn"});
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_EQ(leaves_a_step(**program, "floats"), depth == kDepth || !computes_byte_products());
+  }
+}
 #endif
 
 TEST(DynamicQuantize, EqualsPortableOnAnyNumberOfThreads) {

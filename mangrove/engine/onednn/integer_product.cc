@@ -117,6 +117,12 @@ bool is_byte_type(DType dtype) {
   return dtype == DType::u8 || dtype == DType::i8;
 }
 
+/// How many products one sum has.
+std::int64_t depth_of(const KernelRequest& request, const Shape& weights) {
+  return is_convolution(request) ? weights.elements() / std::max<std::int64_t>(weights[0], 1)
+                                 : weights[weights.rank() - 2];
+}
+
 /// Where the operands lie that only the end of a step reads, and its scratch space.
 struct FinishBuffers {
   const std::uint8_t* x = nullptr;
@@ -211,6 +217,8 @@ std::optional<IntegerProduct> find_integer_product(const KernelRequest& request)
   if (!is_byte_type(request.inputs[0].dtype) || weights->shape().rank() < 2) return std::nullopt;
   if (has_input(request, kZero) && request.inputs[kZero].shape.elements() != 1) return std::nullopt;
   const Shape& shape = weights->shape();
+  constexpr std::int64_t kDeepest = 1 << 23;  // what zero points change about a sum of more does not fit into i32
+  if (depth_of(request, shape) > kDeepest) return std::nullopt;
   IntegerProduct product{.x = request.node.inputs[0],
                          .x_info = request.inputs[0],
                          .x_zero = has_input(request, kZero) ? request.node.inputs[kZero] : "",

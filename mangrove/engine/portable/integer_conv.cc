@@ -7,6 +7,7 @@ namespace mangrove::portable {
 namespace {
 
 using Int = std::int32_t;
+using Wrapping = std::uint32_t;  // sums of very many products wrap around, which signed integers must not
 
 /// Where a window's taps meet the input along one axis: tap t meets start + t dilation, for t in [first, last).
 struct Taps {
@@ -36,17 +37,17 @@ void for_each_sum(const ConvGeometry& g, const X* x, Int x_zero, const W* w, con
         const Taps rows(window, 0, row);
         for (std::int64_t column = 0; column < window.output[1]; ++column) {
           const Taps columns(window, 1, column);
-          Int sum = 0;
+          Wrapping sum = 0;
           for (std::int64_t c = 0; c < per_group; ++c) {
             for (std::int64_t i = rows.first; i < rows.last; ++i) {
               const X* const line = images + c * window.input_plane() + rows.at(i) * window.input[1];
               const W* const taps = kernels + c * window.taps() + i * window.kernel[1];
               for (std::int64_t j = columns.first; j < columns.last; ++j) {
-                sum += (line[columns.at(j)] - x_zero) * (taps[j] - zero);
+                sum += static_cast<Wrapping>((line[columns.at(j)] - x_zero) * (taps[j] - zero));
               }
             }
           }
-          visit(m, offset++, sum);
+          visit(m, offset++, static_cast<Int>(sum));
         }
       }
     }
@@ -88,7 +89,8 @@ NodeKernels quantized_conv_kernels(const KernelRequest& request, const ConvGeome
     const Y y_zero = *buffers.as<const Y>(7);
     for_each_sum(g, buffers.as<const X>(0), *buffers.as<const X>(2), buffers.as<const W>(3), zeros,
                  [&](std::int64_t m, std::int64_t at, Int sum) {
-                   const auto exact = static_cast<float>(sum + added[m]);
+                   const Wrapping biased = static_cast<Wrapping>(sum) + static_cast<Wrapping>(added[m]);
+                   const auto exact = static_cast<float>(static_cast<Int>(biased));
                    buffers.as<Y>(y)[at] = quantized(exact * over_y * w_scale[m], y_zero);
                  });
   }));

@@ -9,6 +9,7 @@ namespace mangrove::portable {
 namespace {
 
 using Int = std::int32_t;
+using Wrapping = std::uint32_t;  // sums of very many products wrap around, which signed integers must not
 
 /// Positions of a node's inputs: MatMulInteger(a, b, a zero, b zero); QLinearMatMul(a, a scale, a zero, b, b scale, b
 /// zero, y scale, y zero).
@@ -24,11 +25,11 @@ struct Inputs {
   std::size_t a, b, a_zero, b_zero;
 };
 
-/// x - zero point as Int.
+/// x - zero point in 32 bits.
 template <class T>
-void widen(const T* x, const T* zero_point, std::int64_t elements, Int* out) {
+void widen(const T* x, const T* zero_point, std::int64_t elements, Wrapping* out) {
   const Int zero = zero_point == nullptr ? 0 : *zero_point;
-  for (std::int64_t i = 0; i < elements; ++i) out[i] = x[i] - zero;
+  for (std::int64_t i = 0; i < elements; ++i) out[i] = static_cast<Wrapping>(x[i] - zero);
 }
 
 /// Everything of one node that its step needs.
@@ -43,10 +44,10 @@ struct IntegerMatmulProduct {
         a(matrices_met(g.stack_a, g.stack)),
         b(matrices_met(g.stack_b, g.stack)) {}
 
-  void multiply(const Int* of_a, const Int* of_b, Int* y) const {
+  void multiply(const Wrapping* of_a, const Wrapping* of_b, Wrapping* y) const {
     std::fill_n(y, y_elements, 0);
     for (std::size_t i = 0; i < a.size(); ++i, y += m * n) {
-      multiply_add(m, n, k, Int(1), matrix(of_a + a[i] * m * k, m, k), matrix(of_b + b[i] * k * n, k, n), y);
+      multiply_add(m, n, k, Wrapping(1), matrix(of_a + a[i] * m * k, m, k), matrix(of_b + b[i] * k * n, k, n), y);
     }
   }
 
@@ -68,11 +69,11 @@ NodeKernels integer_matmul_kernels(const KernelRequest& request, const IntegerMa
   NodeKernels kernels;
   kernels.forward.push_back(make_step_with_workspace(
       request, "forward", operands.take(), workspace, [=](const Buffers& buffers, std::byte* scratch) {
-        Int* const wide_a = reinterpret_cast<Int*>(scratch);
-        Int* const wide_b = wide_a + product.a_elements;
+        Wrapping* const wide_a = reinterpret_cast<Wrapping*>(scratch);
+        Wrapping* const wide_b = wide_a + product.a_elements;
         widen(buffers.as<const A>(a), buffers.as<const A>(a_zero), product.a_elements, wide_a);
         widen(buffers.as<const B>(b), buffers.as<const B>(b_zero), product.b_elements, wide_b);
-        product.multiply(wide_a, wide_b, buffers.as<Int>(y));
+        product.multiply(wide_a, wide_b, buffers.as<Wrapping>(y));
       }));
   return kernels;
 }
@@ -87,15 +88,16 @@ NodeKernels quantized_matmul_kernels(const KernelRequest& request, const Integer
   NodeKernels kernels;
   kernels.forward.push_back(make_step_with_workspace(
       request, "forward", std::move(operands), workspace, [=](const Buffers& buffers, std::byte* scratch) {
-        Int* const wide_a = reinterpret_cast<Int*>(scratch);
-        Int* const wide_b = wide_a + product.a_elements;
-        Int* const sums = wide_b + product.b_elements;
+        Wrapping* const wide_a = reinterpret_cast<Wrapping*>(scratch);
+        Wrapping* const wide_b = wide_a + product.a_elements;
+        Wrapping* const sums = wide_b + product.b_elements;
         widen(buffers.as<const A>(0), buffers.as<const A>(2), product.a_elements, wide_a);
         widen(buffers.as<const B>(3), buffers.as<const B>(5), product.b_elements, wide_b);
         product.multiply(wide_a, wide_b, sums);
         const float scale = *buffers.as<const float>(1) * *buffers.as<const float>(4) / *buffers.as<const float>(6);
         for (std::int64_t i = 0; i < product.y_elements; ++i) {
-          buffers.as<Y>(8)[i] = quantized(static_cast<float>(sums[i]) * scale, *buffers.as<const Y>(7));
+          const auto sum = static_cast<float>(static_cast<Int>(sums[i]));
+          buffers.as<Y>(8)[i] = quantized(sum * scale, *buffers.as<const Y>(7));
         }
       }));
   return kernels;

@@ -26,8 +26,13 @@ void widen(const X* x, Integer zero, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(x[i] - zero);
 }
 
+/// a + b, wrapped around.
+Integer wrapped_sum(Integer a, Integer b) {
+  return static_cast<Integer>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+}
+
 void add_exact(const float* sums, std::int64_t count, Integer* y) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] += static_cast<Integer>(sums[i]);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = wrapped_sum(y[i], static_cast<Integer>(sums[i]));
 }
 
 template <class X>
