@@ -395,6 +395,18 @@ TEST(FusedIntegerProducts, KeepWhatIsNoNumber) {
   }
 }
 
+// Columns of the whole plane would take 9 MiB.
+TEST(IntegerConvolutions, TakeLittleScratchSpaceForLargePlanes) {
+  const IntegerCase c{
+      .name = "", .op = "ConvInteger", .x = {kBatch, 16, 128, 128}, .w = {8, 16, 3, 3}, .attributes = kIntegerSame};
+  auto program = Program::compile(graph_of(c, Draw::all), {.batch = 1, .backend = "simd"});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const auto& steps = (*program)->forward_steps();
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_GT(steps[0].step.workspace, 0);
+  EXPECT_LE(steps[0].step.workspace, MiB(1) + KiB(64));
+}
+
 #ifdef MANGROVE_WITH_ONEDNN
 bool leaves_a_step(const Program& program, const std::string& node) {
   return std::ranges::any_of(program.forward_steps(), [&](const auto& placed) { return placed.step.node == node; });

@@ -113,7 +113,33 @@ NodeKernels matmul_kernels(const KernelRequest& request, const MatrixChunks& chu
   return kernels;
 }
 
-/// A convolution as products of weights and what the windows cover, some input channels at a time.
+/// Positions [first, end) of an output plane, row by row.
+struct PositionRange {
+  std::int64_t first, end;
+  std::int64_t count() const { return end - first; }
+};
+
+/// visit(const TapRow&) for every tap and output row of a block. The tap rows' outputs count from the block's start.
+template <class Visit>
+void for_each_tap_row_in(const Window& window, const PositionRange& block, Visit visit) {
+  const std::int64_t width = window.output[1];
+  for (std::int64_t tap = 0; tap < window.taps(); ++tap) {
+    const portable::TapRange rows(window, 0, tap / window.kernel[1]), columns(window, 1, tap % window.kernel[1]);
+    const std::int64_t last_row = std::min(rows.last, (block.end + width - 1) / width);
+    for (std::int64_t row = std::max(rows.first, block.first / width); row < last_row; ++row) {
+      const std::int64_t first = std::max(row * width + columns.first, block.first),
+                         end = std::min(row * width + columns.last, block.end);
+      const std::int64_t input_row = row * window.strides[0] + rows.offset;
+      const std::int64_t input_column = (first - row * width) * window.strides[1] + columns.offset;
+      visit(portable::TapRow{.tap = tap,
+                             .output = first - block.first,
+                             .input = input_row * window.input[1] + input_column,
+                             .count = std::max<std::int64_t>(0, end - first)});
+    }
+  }
+}
+
+/// A convolution as products of weights and what the windows cover, some positions and input channels at a time.
 struct WindowChunks {
   ConvGeometry g;
   int threads;
@@ -123,40 +149,47 @@ struct WindowChunks {
   std::int64_t channels_at_once() const {
     return std::min(g.input_channels_per_group(), kExactProducts / g.window.taps());
   }
-  std::int64_t column_elements() const { return channels_at_once() * g.window.taps() * positions(); }
+  /// So many that columns and sums stay in the second-level cache, but enough to be worth a product.
+  std::int64_t positions_at_once() const {
+    constexpr std::int64_t kElements = MiB(1) / kFloatBytes, kLeast = 64;
+    const std::int64_t each = channels_at_once() * g.window.taps() + g.output_channels_per_group();
+    return std::min(positions(), std::max(kLeast, kElements / each));
+  }
+  std::int64_t column_elements() const { return channels_at_once() * g.window.taps() * positions_at_once(); }
   Bytes workspace() const {
-    return kFloatBytes *
-           (g.output_channels * weights_each() + column_elements() + g.output_channels_per_group() * positions());
+    return kFloatBytes * (g.output_channels * weights_each() + column_elements() +
+                          g.output_channels_per_group() * positions_at_once());
   }
 
-  /// Columns [channel, tap, position] of x - zero, with 0 for padding.
+  /// Columns [channel, tap, position of the block] of x - zero, with 0 for padding.
   template <class X>
-  void gather(const X* x, Integer zero, std::int64_t channels, float* columns) const {
-    const std::int64_t each = g.window.taps() * positions(), step = g.window.strides[1];
+  void gather(const X* x, Integer zero, std::int64_t channels, const PositionRange& block, float* columns) const {
+    const std::int64_t each = g.window.taps() * block.count(), step = g.window.strides[1];
     in_parallel(channels, threads_for(channels * each, threads), [&](std::int64_t c) {
       float* const of_channel = columns + c * each;
       const X* const plane = x + c * g.window.input_plane();
       std::fill_n(of_channel, each, 0.0f);
-      portable::for_each_tap_row(g.window, [&](const portable::TapRow& row) {
-        float* const out = of_channel + row.tap * positions() + row.output;
+      for_each_tap_row_in(g.window, block, [&](const portable::TapRow& row) {
+        float* const out = of_channel + row.tap * block.count() + row.output;
         for (std::int64_t i = 0; i < row.count; ++i) out[i] = static_cast<float>(plane[row.input + i * step] - zero);
       });
     });
   }
 
-  /// y of one group of one image. w: [output channel, weights_each()] of the group.
+  /// Adds a block of one group of one image to y. w: [output channel, weights_each()] of the group.
   template <class X>
-  void convolve(const X* x, Integer zero, const float* w, float* columns, float* sums, Integer* y) const {
+  void convolve(const X* x, Integer zero, const float* w, const PositionRange& block, float* columns, float* sums,
+                Integer* y) const {
     const std::int64_t outputs = g.output_channels_per_group(), inputs = g.input_channels_per_group();
-    std::fill_n(y, outputs * positions(), 0);
+    const std::int64_t count = block.count();
     for (std::int64_t first = 0; first < inputs; first += channels_at_once()) {
       const std::int64_t channels = std::min(channels_at_once(), inputs - first), depth = channels * g.window.taps();
-      gather(x + first * g.window.input_plane(), zero, channels, columns);
-      std::fill_n(sums, outputs * positions(), 0.0f);
-      multiply_add(threads, outputs, positions(), depth, 1,
+      gather(x + first * g.window.input_plane(), zero, channels, block, columns);
+      std::fill_n(sums, outputs * count, 0.0f);
+      multiply_add(threads, outputs, count, depth, 1,
                    portable::Matrix<float>{w + first * g.window.taps(), weights_each(), 1},
-                   portable::matrix(columns, depth, positions()), sums, positions());
-      add_exact(sums, outputs * positions(), y);
+                   portable::matrix(columns, depth, count), sums, count);
+      for (std::int64_t m = 0; m < outputs; ++m) add_exact(sums + m * count, count, y + m * positions() + block.first);
     }
   }
 
@@ -168,7 +201,11 @@ struct WindowChunks {
       for (std::int64_t group = 0; group < g.group; ++group) {
         const std::int64_t in = (image * g.group + group) * g.input_channels_per_group() * g.window.input_plane();
         const std::int64_t out = (image * g.group + group) * outputs * positions();
-        convolve(x + in, zero, w + group * outputs * weights_each(), scratch, sums, y + out);
+        std::fill_n(y + out, outputs * positions(), 0);
+        for (std::int64_t first = 0; first < positions(); first += positions_at_once()) {
+          const PositionRange block{first, std::min(first + positions_at_once(), positions())};
+          convolve(x + in, zero, w + group * outputs * weights_each(), block, scratch, sums, y + out);
+        }
       }
     }
   }
