@@ -122,12 +122,32 @@ std::vector<IntegerCase> integer_convolutions() {
        .w = {32, 16, 3, 3},
        .x_zero = seven,
        .attributes = kIntegerSame},
+      // Odd depths: no float holds the sums of the highest bytes, which are odd and beyond 2^24.
       {.name = "deep",
        .op = "ConvInteger",
-       .x = {kBatch, 320, 4, 4},
-       .w = {24, 320, 3, 3},
+       .x = {kBatch, 321, 4, 4},
+       .w = {24, 321, 3, 3},
        .x_zero = most,
        .attributes = kIntegerSame},
+      {.name = "deep_without_zeros",
+       .op = "ConvInteger",
+       .x = {kBatch, 341, 3, 5},
+       .w = {8, 341, 1, 3},
+       .w_type = DType::u8},
+      {.name = "large",
+       .op = "ConvInteger",
+       .x = {kBatch, 32, 40, 37},
+       .w = {32, 32, 3, 3},
+       .x_type = DType::i8,
+       .x_zero = zero_point_of(DType::i8, -5),
+       .w_zero = by_channel(32),
+       .attributes = kIntegerSame},
+      {.name = "long",
+       .op = "ConvInteger",
+       .x = {kBatch, 40, 5001},
+       .w = {24, 40, 5},
+       .x_zero = seven,
+       .attributes = {{"pads", Sizes{2, 2}}, {"strides", Sizes{2}}}},
       {.name = "unsigned_weights",
        .op = "ConvInteger",
        .x = {kBatch, 16, 7, 6},
@@ -218,7 +238,15 @@ std::vector<IntegerCase> integer_matmuls() {
   const std::string op = "MatMulInteger";
   return {
       {.name = "matrices", .op = op, .x = {kBatch, 40}, .w = {40, 24}, .x_zero = twelve},
-      {.name = "deep", .op = op, .x = {kBatch, 3000}, .w = {3000, 17}, .x_zero = zero_point_of(DType::u8, 255)},
+      {.name = "deep", .op = op, .x = {kBatch, 3001}, .w = {3001, 17}, .x_zero = zero_point_of(DType::u8, 255)},
+      {.name = "deep_without_zeros", .op = op, .x = {kBatch, 1023}, .w = {1023, 9}, .w_type = DType::u8},
+      {.name = "wrapping_around", .op = op, .x = {kBatch, 33201}, .w = {33201, 3}, .w_type = DType::u8},
+      {.name = "large",
+       .op = op,
+       .x = {kBatch, 259, 65},
+       .w = {65, 64},
+       .x_zero = twelve,
+       .w_zero = zero_point_of(DType::i8, -100)},
       {.name = "unsigned_weights",
        .op = op,
        .x = {kBatch, 7, 33},
@@ -304,8 +332,9 @@ std::vector<FusedCase> fused_cases() {
                          .attributes = kIntegerSame};
   const IntegerCase matmul{
       .name = "", .op = "MatMulInteger", .x = {kBatch, 5, 40}, .w = {40, 24}, .w_zero = zero_point_of(DType::i8, 0)};
-  IntegerCase square = matmul;
+  IntegerCase square = matmul, large = conv;
   square.w = {40, 40};
+  large.x = {kBatch, 16, 25, 24};
   const auto clipped = [](GraphSketch sketch) {
     sketch.constant("low", Tensor::of<float>({}, {-0.5f})).constant("high", Tensor::of<float>({}, {1}));
     return sketch.node("Clip", {"biased", "low", "high"}, "y").create({"y"});
@@ -320,6 +349,8 @@ std::vector<FusedCase> fused_cases() {
            .node("Relu", {"sum"}, "y")
            .create({"y"}),
        with({"sum", "y"})},
+      {"large_conv_relu", dynamic_product(large, {}, {1, 16, 1, 1}).node("Relu", {"biased"}, "y").create({"y"}),
+       with({"y"})},
       {"conv_then_pool_and_conv",
        dynamic_product(conv, {}, {1, 16, 1, 1})
            .node("Relu", {"biased"}, "r")
