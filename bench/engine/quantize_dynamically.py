@@ -64,6 +64,16 @@ class Rewriter:
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         self.product("ConvInteger", node, weights, bias.astype(numpy.float32)[None, :, None, None], **attributes)
 
+    def is_weight_turned(self, gemm):
+        """Whether a Gemm is x times transposed constant weights. Fails where it is more than a product with a bias."""
+        attributes = {a.name: helper.get_attribute_value(a) for a in gemm.attribute}
+        for name, wanted in (("alpha", 1), ("beta", 1), ("transA", 0)):
+            found = attributes.get(name, wanted)
+            assert found == wanted, f"Gemm '{gemm.name}': {name} is {found}; only {wanted} is quantized"
+        for name in gemm.input[1:]:
+            assert name in self.constants, f"Gemm '{gemm.name}': '{name}' is computed; weights and bias must be constants"
+        return bool(attributes.get("transB", 0))
+
     def run(self):
         readers = {}
         for node in self.graph.node:
@@ -79,7 +89,7 @@ class Rewriter:
                 done.append(norm)
                 self.convolution(node, norm)
             elif node.op_type == "Gemm":
-                turned = any(a.name == "transB" and a.i for a in node.attribute)
+                turned = self.is_weight_turned(node)
                 weights = self.constants[node.input[1]]
                 bias = self.constants[node.input[2]] if len(node.input) > 2 else None
                 self.product("MatMulInteger", node, weights.T if turned else weights, bias)
