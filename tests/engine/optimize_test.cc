@@ -134,8 +134,22 @@ TEST(Optimize, ConstantsThatMakeMuchFromLittleStayComputed) {
   EXPECT_LT(bytes, MiB(70));
 }
 
-// A random graph of small values [N, 4, 3, 3]: convolutions with and without norms, activations, sums, identities,
-// sub-expressions of constants, nodes made twice and nodes that nobody reads.
+/// A convolution on bytes with one scale and zero point, as tools for dynamic quantization write it.
+void add_integer_convolution(GraphSketch& graph, const std::string& input, const std::string& name) {
+  graph.node("Cast", {input}, name + ".f", {{"to", kOnnxFloat}});
+  graph.node_of_several("DynamicQuantizeLinear", {name + ".f"}, {name + ".a", name + ".scale", name + ".zero"});
+  graph.constant(name + ".w", uniform_tensor(DType::u8, {4, 4, 1, 1}, 3, 0, 255));
+  graph.constant(name + ".w.zero", Tensor::of<std::uint8_t>({}, {120}));
+  graph.constant(name + ".w.scale", Tensor::of<float>({}, {0.005f}));
+  graph.node("ConvInteger", {name + ".a", name + ".w", name + ".zero", name + ".w.zero"}, name + ".sums");
+  graph.node("Cast", {name + ".sums"}, name + ".g", {{"to", kOnnxFloat}});
+  graph.node("Mul", {name + ".scale", name + ".w.scale"}, name + ".scales");
+  graph.node("Mul", {name + ".g", name + ".scales"}, name + ".scaled");
+  graph.node("Cast", {name + ".scaled"}, name, {{"to", kOnnxDouble}});
+}
+
+// A random graph of small values [N, 4, 3, 3]: convolutions with and without norms and on bytes, activations, sums,
+// identities, sub-expressions of constants, nodes made twice and nodes that nobody reads.
 Graph random_graph(std::uint64_t seed) {
   Random random(seed);
   const auto below = [&](std::size_t n) {
@@ -147,7 +161,7 @@ Graph random_graph(std::uint64_t seed) {
   for (int i = 0; i < 12; ++i) {
     const std::string name = "v" + std::to_string(i);
     const std::string input = values[below(values.size())];
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
         graph.parameter(name + ".w", {4, 4, 1, 1}).node("Conv", {input, name + ".w"}, name);
         break;
@@ -174,6 +188,9 @@ Graph random_graph(std::uint64_t seed) {
         graph.node("Transpose", {name + ".a"}, name + ".b", {{"perm", Ints{0, 1, 3, 2}}});
         add_bytes(graph, name + ".b", name + ".c", 0.01f);
         graph.node("Cast", {name + ".c"}, name, {{"to", kOnnxDouble}});
+        break;
+      case 7:
+        add_integer_convolution(graph, input, name);
         break;
       default:
         graph.node("Tanh", {input}, name);
