@@ -415,7 +415,7 @@ TEST(FusedIntegerProducts, KeepWhatIsNoNumber) {
     const auto expected = run_drawn(graph, {"portable"}, Draw::all);
     ASSERT_TRUE(std::isnan(expected->output_tensor(name).as<float>()[0]));
     for (const std::string& backend : fast_backends()) {
-      SCOPED_TRACE(name + " on " + backend);
+      SCOPED_TRACE(::testing::Message() << name << " on " << backend);
       const auto found = run_drawn(graph, {backend, true}, Draw::all);
       for (std::size_t i = 0; i < expected->output_tensor(name).as<float>().size(); ++i) {
         ASSERT_EQ(std::isnan(found->output_tensor(name).as<float>()[i]),

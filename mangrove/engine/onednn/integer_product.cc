@@ -250,7 +250,7 @@ NodeKernels in_exact_floats(const KernelRequest& request, Result<NodeKernels> (*
 }
 
 bool sums_are_exact(const dnnl::primitive_desc_base& primitive, std::int64_t met) {
-  constexpr std::int64_t kExactFloats = 1 << 24, kLargestProduct = 255 * 128;
+  constexpr std::int64_t kExactFloats = 1 << 24, kLargestProduct = std::int64_t{255} * 128;
   return std::string_view(primitive.impl_info_str()).starts_with("br") || met * kLargestProduct <= kExactFloats;
 }
 

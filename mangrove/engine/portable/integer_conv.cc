@@ -32,7 +32,7 @@ void for_each_sum(const ConvGeometry& g, const X* x, Int x_zero, const W* w, con
       const std::int64_t first_channel = m / g.output_channels_per_group() * per_group;
       const X* const images = x + (n * g.input_channels + first_channel) * window.input_plane();
       const W* const kernels = w + m * per_group * window.taps();
-      const Int zero = w_zero[m];
+      const W zero = w_zero[m];
       for (std::int64_t row = 0; row < window.output[0]; ++row) {
         const Taps rows(window, 0, row);
         for (std::int64_t column = 0; column < window.output[1]; ++column) {
