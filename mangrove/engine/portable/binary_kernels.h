@@ -1,11 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "mangrove/engine/portable/broadcast_rows.h"
 #include "mangrove/engine/portable/portable_step.h"
 
-/// Elementwise functions of two inputs a and b, broadcast as numpy does.
+/// Elementwise functions of two inputs a and b, broadcast as numpy does. What goes along a row is compiled for each
+/// function and type, and all around it once.
 namespace mangrove::portable {
 
 /// Which of the inputs a derivative is computed from.
@@ -14,79 +19,71 @@ struct Reads {
   bool b = false;
 };
 
+/// A part of a row. a and b go on with it (1), or stay on one element (0).
+struct BinaryRow {
+  std::int64_t elements;
+  const std::byte* a;
+  std::int64_t along_a;
+  const std::byte* b;
+  std::int64_t along_b;
+};
+
+/// loop(row, y)
+using BinaryLoop = std::function<void(const BinaryRow&, std::byte*)>;
+
+/// y from a and b; `sizes`: bytes of an element of a, b and y.
+Step binary_step(const KernelRequest& request, const std::array<std::int64_t, 3>& sizes, BinaryLoop loop);
+
+/// loop(row, dy, sum, along_sum): adds to sum, which goes on with the row (1) or stays (0).
+using BinaryGradientLoop = std::function<void(const BinaryRow&, const std::byte*, std::byte*, std::int64_t)>;
+
+/// The gradient of input k. What `reads` does not name is not kept for the backward pass, and stays on one element 0.
+/// `sizes`: bytes of an element of a, which dy has, too, and of b.
+Step binary_gradient_step(const KernelRequest& request, std::size_t k, Reads reads,
+                          const std::array<std::int64_t, 2>& sizes, BinaryGradientLoop loop);
+
 /// y = f(a, b); y may lie where an input of its type and shape does.
 template <class A, class B, class Y, class F>
 Step binary_forward(const KernelRequest& request, F f) {
-  const Shape &a_shape = request.inputs[0].shape, &b_shape = request.inputs[1].shape;
+  Step step = binary_step(request, {sizeof(A), sizeof(B), sizeof(Y)}, [f](const BinaryRow& row, std::byte* to) {
+    const A* a = reinterpret_cast<const A*>(row.a);
+    const B* b = reinterpret_cast<const B*>(row.b);
+    Y* y = reinterpret_cast<Y*>(to);
+    with_constant_strides(row.along_a, row.along_b, [&](auto along_a, auto along_b) {
+      for (std::int64_t i = 0; i < row.elements; ++i) y[i] = f(a[i * along_a], b[i * along_b]);
+    });
+  });
   const Shape& output = request.outputs[0].shape;
-  const BroadcastRows rows({a_shape, b_shape}, output);
-  Step step = make_step(
-      request, "forward",
-      {read_value(request.node.inputs[0]), read_value(request.node.inputs[1]), write_value(request.output_names[0])},
-      [rows, f, threads = request.threads](const Buffers& buffers) {
-        rows.for_each_part(threads, [&](std::int64_t to, const auto& from, std::int64_t count) {
-          const A* a = buffers.as<const A>(0) + from[0];
-          const B* b = buffers.as<const B>(1) + from[1];
-          Y* y = buffers.as<Y>(2) + to;
-          with_constant_strides(rows.stride(0), rows.stride(1), [&](auto along_a, auto along_b) {
-            for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i * along_a], b[i * along_b]);
-          });
-        });
-      });
-  if (std::is_same_v<A, Y> && a_shape == output) {
+  if (std::is_same_v<A, Y> && request.inputs[0].shape == output) {
     step.in_place = {0, 2};
-  } else if (std::is_same_v<B, Y> && b_shape == output) {
+  } else if (std::is_same_v<B, Y> && request.inputs[1].shape == output) {
     step.in_place = {1, 2};
   }
   return step;
 }
 
-/// The gradient of input k: the sum of slope(dy, a, b) over all elements that it was broadcast to. What `reads` does
-/// not name is not kept for the backward pass, and slope gets 0 instead.
+/// The gradient of input k: the sum of slope(dy, a, b) over all elements that it was broadcast to; slope gets 0 for
+/// what `reads` does not name.
 template <class A, class B, class Slope>
 Step binary_gradient(const KernelRequest& request, std::size_t k, Reads reads, Slope slope) {
   using T = decltype(slope(A(), A(), B()));
-  std::vector<Operand> operands{read_gradient(request.output_names[0]), write_gradient(request.node.inputs[k])};
-  const std::size_t at_a = operands.size();
-  if (reads.a) operands.push_back(read_value(request.node.inputs[0]));
-  const std::size_t at_b = operands.size();
-  if (reads.b) operands.push_back(read_value(request.node.inputs[1]));
-  const Shape& output = request.outputs[0].shape;
-  const std::int64_t elements = request.inputs[k].shape.elements();
-  // the gradient has its own strides: those of input k
-  const BroadcastRows rows({request.inputs[0].shape, request.inputs[1].shape, request.inputs[k].shape}, output);
-  const bool is_whole = elements == output.elements();  // each element is added to once
-  return make_step(request, k == 0 ? "backward a" : "backward b", std::move(operands),
-                   [=, threads = request.threads](const Buffers& buffers) {
-                     static constexpr A kNoA{};
-                     static constexpr B kNoB{};
-                     T* diff = buffers.as<T>(1);
-                     std::fill_n(diff, elements, T(0));
-                     const auto add_part = [&](std::int64_t to, const auto& from, std::int64_t count) {
-                       const A* dy = buffers.as<const A>(0) + to;
-                       const A* a = reads.a ? buffers.as<const A>(at_a) + from[0] : &kNoA;
-                       const B* b = reads.b ? buffers.as<const B>(at_b) + from[1] : &kNoB;
-                       T* sum = diff + from[2];
-                       const std::int64_t stride_a = reads.a ? rows.stride(0) : 0,
-                                          stride_b = reads.b ? rows.stride(1) : 0;
-                       with_constant_strides(stride_a, stride_b, [&](auto along_a, auto along_b) {
-                         if (rows.stride(2) == 1) {
-                           for (std::int64_t i = 0; i < count; ++i)
-                             sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
-                         } else {
-                           T total = 0;
-                           for (std::int64_t i = 0; i < count; ++i)
-                             total += slope(dy[i], a[i * along_a], b[i * along_b]);
-                           *sum += total;
-                         }
-                       });
-                     };
-                     if (is_whole) {
-                       rows.for_each_part(threads, add_part);
-                     } else {
-                       rows.for_each_part_adding_to(2, threads, add_part);
-                     }
-                   });
+  return binary_gradient_step(
+      request, k, reads, {sizeof(A), sizeof(B)},
+      [slope](const BinaryRow& row, const std::byte* gradient, std::byte* to, std::int64_t along_sum) {
+        const A* dy = reinterpret_cast<const A*>(gradient);
+        const A* a = reinterpret_cast<const A*>(row.a);
+        const B* b = reinterpret_cast<const B*>(row.b);
+        T* sum = reinterpret_cast<T*>(to);
+        with_constant_strides(row.along_a, row.along_b, [&](auto along_a, auto along_b) {
+          if (along_sum == 1) {
+            for (std::int64_t i = 0; i < row.elements; ++i) sum[i] += slope(dy[i], a[i * along_a], b[i * along_b]);
+          } else {
+            T total = 0;
+            for (std::int64_t i = 0; i < row.elements; ++i) total += slope(dy[i], a[i * along_a], b[i * along_b]);
+            *sum += total;
+          }
+        });
+      });
 }
 
 /// The kernels of F: value(a, b), to_a(dy, a, b) and to_b(dy, a, b), which read what kForA and kForB say.

@@ -28,4 +28,17 @@ void for_element_type(DType dtype, Visit visit) {
   }
 }
 
+/// make(T()) for a T of the size of the element type: for what only moves elements.
+template <class Make>
+auto for_element_size(DType dtype, Make make) {
+  switch (size_of(dtype)) {
+    case 1:
+      return make(std::uint8_t());
+    case 4:
+      return make(std::uint32_t());
+    default:
+      return make(std::uint64_t());
+  }
+}
+
 }  // namespace mangrove::portable

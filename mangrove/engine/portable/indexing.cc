@@ -216,8 +216,8 @@ NodeKernels one_hot_kernels(const KernelRequest& request) {
 
 Result<NodeKernels> make_one_hot(const KernelRequest& request) {
   return for_numeric_type(request.inputs[0].dtype, [&](auto index) {
-    return for_any_type(request.outputs[0].dtype,
-                        [&](auto value) { return one_hot_kernels<decltype(index), decltype(value)>(request); });
+    return for_element_size(request.outputs[0].dtype,
+                            [&](auto value) { return one_hot_kernels<decltype(index), decltype(value)>(request); });
   });
 }
 

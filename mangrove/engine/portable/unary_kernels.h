@@ -1,27 +1,36 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "mangrove/engine/in_parallel.h"
 #include "mangrove/engine/portable/portable_step.h"
 
+/// Elementwise functions of one input. What goes over the elements is compiled for each function and type, and all
+/// around it once: a kernel is little more than a loop.
 namespace mangrove::portable {
 
 /// What a derivative is computed from.
 enum class DerivativeOf { input, output };
 
+/// loop(elements, where they begin in each operand)
+using ElementLoop = std::function<void(std::int64_t, std::byte* const*)>;
+
+/// A step over all elements of the output, for operands of its shape; `sizes`: bytes of an element of each operand.
+/// Threads share the elements: `loop` gets a range of them.
+Step element_step(const KernelRequest& request, const std::string& what, std::vector<Operand> operands,
+                  std::vector<std::int64_t> sizes, ElementLoop loop);
+
 /// map(elements, x, y), for ranges that threads share; y may lie where x does if both have one type.
 template <class X, class Y, class Map>
 Step mapping_forward(const KernelRequest& request, Map map) {
-  const std::int64_t elements = request.outputs[0].shape.elements();
   Step step =
-      make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
-                [elements, map, threads = request.threads](const Buffers& buffers) {
-                  const X* x = buffers.as<const X>(0);
-                  Y* y = buffers.as<Y>(1);
-                  in_ranges(elements, threads_for(elements, threads),
-                            [&](std::int64_t first, std::int64_t last) { map(last - first, x + first, y + first); });
-                });
+      element_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
+                   {sizeof(X), sizeof(Y)}, [map](std::int64_t elements, std::byte* const* at) {
+                     map(elements, reinterpret_cast<const X*>(at[0]), reinterpret_cast<Y*>(at[1]));
+                   });
   if (std::is_same_v<X, Y>) step.in_place = {0, 1};
   return step;
 }
@@ -42,20 +51,15 @@ NodeKernels unary_kernels(const KernelRequest& request, F f) {
   if constexpr (requires { f.derivative_of(); }) {
     if (!wants_gradient(request, 0)) return kernels;
     const std::string &x = request.node.inputs[0], &y = request.output_names[0];
-    const std::int64_t elements = request.outputs[0].shape.elements();
     const bool from_input = f.derivative_of() == DerivativeOf::input;
     kernels.backward.push_back(
-        make_step(request, "backward", {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
-                  [elements, f, threads = request.threads](const Buffers& buffers) {
-                    const T* at = buffers.as<const T>(0);
-                    const T* diff_dst = buffers.as<const T>(1);
-                    T* diff_src = buffers.as<T>(2);
-                    in_ranges(elements, threads_for(elements, threads), [&](std::int64_t first, std::int64_t last) {
-                      for (std::int64_t i = first; i < last; ++i) {
-                        diff_src[i] = diff_dst[i] * f.derivative(at[i]);
-                      }
-                    });
-                  }));
+        element_step(request, "backward", {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
+                     {sizeof(T), sizeof(T), sizeof(T)}, [f](std::int64_t elements, std::byte* const* buffers) {
+                       const T* at = reinterpret_cast<const T*>(buffers[0]);
+                       const T* diff_dst = reinterpret_cast<const T*>(buffers[1]);
+                       T* diff_src = reinterpret_cast<T*>(buffers[2]);
+                       for (std::int64_t i = 0; i < elements; ++i) diff_src[i] = diff_dst[i] * f.derivative(at[i]);
+                     }));
     kernels.backward.back().in_place = {1, 2};
   }
   return kernels;
