@@ -12,7 +12,7 @@
 #include "mangrove/cluster/cluster_status.h"
 #include "mangrove/dashboard/cluster_metrics.h"
 #include "mangrove/dashboard/page.h"
-#include "mangrove/dashboard/server_events.h"
+#include "mangrove/serve/http/server_events.h"
 #include "mangrove/serve/protocol/http_status.h"
 #include "mangrove/serve/protocol/json_tree.h"
 
@@ -21,6 +21,9 @@ namespace {
 
 using nlohmann::json;
 using serve::HttpResponse;
+using serve::kEventStream;
+using serve::kNoEvent;
+using serve::server_event;
 
 constexpr Seconds kSignOfLifeEvery = 5;     // in a stream in which nothing happens
 constexpr int kMostLarge = 2;               // calls at once that hold a network

@@ -7,15 +7,12 @@
 #include <vector>
 
 #include "mangrove/base/json_dump.h"
+#include "mangrove/serve/http/server_events.h"
 #include "mangrove/serve/protocol/http_status.h"
 #include "mangrove/serve/protocol/model_json.h"
 
 namespace mangrove::serve {
 namespace {
-
-std::string event_text(const char* name, const nlohmann::ordered_json& data) {
-  return std::string("event: ") + name + "\ndata: " + dump(data) + "\n\n";
-}
 
 /// What stands between the separators, without the blanks around it.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
@@ -71,18 +68,18 @@ std::string ExitEvents::event_of(const ExitAnswer& answer) {
   nlohmann::ordered_json& data = *classes;
   data["exit"] = answer.exit;
   data["entropy"] = std::isfinite(answer.entropy) ? nlohmann::ordered_json(answer.entropy) : nlohmann::ordered_json();
-  if (!answer.is_last) return event_text("exit", data);
+  if (!answer.is_last) return server_event("exit", dump(data));
   context_.entry.status = 200;
   context_.traffic->answered(answer.response.queued + answer.response.computed);  // without what the client takes
   run_.reset();
-  return event_text("answer", data);
+  return server_event("answer", dump(data));
 }
 
 std::string ExitEvents::fail(const Error& error) {
   context_.entry.status = http_status(error.code);
   context_.traffic->failed();
   run_.reset();
-  return event_text("error", {{"error", error.message}});
+  return server_event("error", dump(nlohmann::json{{"error", error.message}}));
 }
 
 }  // namespace mangrove::serve

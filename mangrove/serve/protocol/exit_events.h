@@ -14,8 +14,6 @@
 
 namespace mangrove::serve {
 
-constexpr const char* kEventStream = "text/event-stream";
-
 /// Whether a client takes answers of a type ("text/event-stream"), by its header Accept: the type stands there by its
 /// own name, and not with "q=0".
 /// source: RFC 9110, section 12.5.1.

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "mangrove/serve/protocol/exit_events.h"
+#include "mangrove/serve/http/server_events.h"
 #include "mangrove/serve/protocol/routes.h"
 #include "mangrove/serve/update/trial_rule.h"
 

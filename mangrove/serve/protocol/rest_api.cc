@@ -7,6 +7,7 @@
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/parse_number.h"
 #include "mangrove/job/json_fields.h"
+#include "mangrove/serve/http/server_events.h"
 #include "mangrove/serve/http/target.h"
 #include "mangrove/serve/protocol/ask.h"
 #include "mangrove/serve/protocol/exit_events.h"

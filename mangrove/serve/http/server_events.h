@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace mangrove::dashboard {
+namespace mangrove::serve {
 
 constexpr const char* kEventStream = "text/event-stream";
 /// What is sent where there is nothing to tell: the one who reads it passes over it.
@@ -12,4 +12,4 @@ constexpr const char* kNoEvent = ": nothing new\n\n";
 /// An event of a stream of server-sent events. data: one line. Source: the HTML standard, "Server-sent events".
 std::string server_event(std::string_view name, std::string_view data);
 
-}  // namespace mangrove::dashboard
+}  // namespace mangrove::serve

@@ -1,6 +1,6 @@
-#include "mangrove/dashboard/server_events.h"
+#include "mangrove/serve/http/server_events.h"
 
-namespace mangrove::dashboard {
+namespace mangrove::serve {
 
 std::string server_event(std::string_view name, std::string_view data) {
   std::string text = "event: ";
@@ -14,4 +14,4 @@ std::string server_event(std::string_view name, std::string_view data) {
   return text + "\n\n";
 }
 
-}  // namespace mangrove::dashboard
+}  // namespace mangrove::serve
