@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMostPatience = 60;  // timeouts
 
-constexpr Bytes kPart = 256 * 1024;
+constexpr Bytes kPart = KiB(256);
 constexpr std::size_t kPartsAtOnce = 4;  // on their way to a node: what a link holds while a question travels
 constexpr Bytes kLargest = 4'000'000'000;
 constexpr int kAttempts = 3;
@@ -185,7 +185,10 @@ Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const Need
   return {};
 }
 
+/// A simulated device keeps nothing: the folder is the computer's that simulates it, and what happens in a world must
+/// not depend on what was run there before.
 fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
+  if (context.device.is_simulated()) return {};
   return context.data_folder.path().empty() ? fs::path() : context.data_folder.path() / data::kNetworksFolder;
 }
 

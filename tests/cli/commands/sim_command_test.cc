@@ -63,7 +63,8 @@ TEST(SimCommand, ClassifiesOnTheDevicesOfAWorld) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(std::move(arguments));
   };
-  const Finished first = classify("a", {"--fault-seed", "3", "--fault-window", "1s"});
+  const fs::path data = folder / "data";
+  const Finished first = classify("a", {"--fault-seed", "3", "--fault-window", "1s", "--data-dir", data});
   ASSERT_EQ(first.status, 0) << first.err;
   const json result = json::parse(first.out);
   EXPECT_EQ(result["images"], 1024);
@@ -72,7 +73,8 @@ TEST(SimCommand, ClassifiesOnTheDevicesOfAWorld) {
   EXPECT_EQ(result["duplicated"], 0);
   EXPECT_EQ(result["devices"].size(), 4u);
   EXPECT_TRUE(fs::exists(folder / "a" / "report.html"));
-  const Finished second = classify("b", {"--fault-seed", "3", "--fault-window", "1s"});
+  EXPECT_FALSE(fs::exists(data / "networks")) << "simulated devices keep nothing on this computer";
+  const Finished second = classify("b", {"--fault-seed", "3", "--fault-window", "1s", "--data-dir", data});
   EXPECT_TRUE(*read_file(folder / "a" / "events.jsonl") == *read_file(folder / "b" / "events.jsonl"));
   const Finished refused = classify("c", {"--epochs", "2"});
   EXPECT_EQ(refused.status, 2);
