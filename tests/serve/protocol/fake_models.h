@@ -49,6 +49,18 @@ inline ModelMetadata pair_metadata(const std::string& name = "m", const std::str
           .properties = {{"author", "ann"}}};
 }
 
+/// scores = the values of pixels, of images [N, 1, 1, 3].
+inline ModelMetadata image_metadata() {
+  return {.name = "colours",
+          .version = "1",
+          .platform = "onnx_mangrove",
+          .inputs = {{"image", DType::f32, {-1, 1, 1, 3}}},
+          .outputs = {{"scores", DType::f32, {-1, 3}}},
+          .labels = {"red", "green"},
+          .max_batch = 16,
+          .properties = {{"mangrove.mean", "0.5"}, {"mangrove.std", "0.25"}}};
+}
+
 /// Answers with the inputs, under the names of the outputs.
 inline void echo(InferenceRequest request, const AnswerSink& answer) {
   InferenceResponse response{.version = "1", .outputs = {}};
