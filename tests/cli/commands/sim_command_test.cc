@@ -64,7 +64,8 @@ TEST(SimCommand, ClassifiesOnTheDevicesOfAWorld) {
     return run_program(std::move(arguments));
   };
   const fs::path data = folder / "data";
-  const Finished first = classify("a", {"--fault-seed", "3", "--fault-window", "1s", "--data-dir", data});
+  const std::vector<std::string> faults = {"--fault-seed", "3", "--fault-window", "1s", "--data-dir", data};
+  const Finished first = classify("a", faults);
   ASSERT_EQ(first.status, 0) << first.err;
   const json result = json::parse(first.out);
   EXPECT_EQ(result["images"], 1024);
@@ -74,7 +75,7 @@ TEST(SimCommand, ClassifiesOnTheDevicesOfAWorld) {
   EXPECT_EQ(result["devices"].size(), 4u);
   EXPECT_TRUE(fs::exists(folder / "a" / "report.html"));
   EXPECT_FALSE(fs::exists(data / "networks")) << "simulated devices keep nothing on this computer";
-  const Finished second = classify("b", {"--fault-seed", "3", "--fault-window", "1s", "--data-dir", data});
+  const Finished second = classify("b", faults);
   EXPECT_TRUE(*read_file(folder / "a" / "events.jsonl") == *read_file(folder / "b" / "events.jsonl"));
   const Finished refused = classify("c", {"--epochs", "2"});
   EXPECT_EQ(refused.status, 2);
