@@ -1,5 +1,8 @@
 #include "mangrove/engine/portable/unary_kernels.h"
 
+#include <array>
+
+#include "mangrove/base/check.h"
 #include "mangrove/engine/in_parallel.h"
 
 namespace mangrove::portable {
