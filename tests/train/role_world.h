@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -50,18 +51,19 @@ class MortalEndpoint final : public net::Endpoint {
     const int number = sent_++;
     if (on_send_) on_send_(rank(), to, number);
     stay_frozen();
-    for (const Death& death : deaths_) {
-      if (death.rank == rank() && death.at_send == number && !death.after) world_.kill(rank());
-    }
+    const auto dies = [&](bool after) {
+      return std::any_of(deaths_.begin(), deaths_.end(), [&](const Death& death) {
+        return death.rank == rank() && death.at_send == number && death.after == after;
+      });
+    };
+    if (dies(false)) world_.kill(rank());
     if (network_ != nullptr) {
       network_->send(rank(), to, tag, std::move(payload));
     } else {
       inner_.send(to, tag, std::move(payload));
     }
-    for (const Death& death : deaths_) {
-      if (death.rank == rank() && death.at_send == number && death.after) world_.kill(rank());
-    }
-    if (time_ != nullptr) time_->change();
+    if (dies(true)) world_.kill(rank());
+    if (time_ != nullptr && (on_send_ || dies(false) || dies(true))) time_->change();
   }
   Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
     return recv_any(from, {tag}, deadline);
@@ -71,7 +73,7 @@ class MortalEndpoint final : public net::Endpoint {
     if (time_ == nullptr) return inner_.recv_any(from, tags, deadline);
     while (true) {
       stay_frozen();
-      const std::uint64_t seen = time_->version();
+      const std::uint64_t seen = time_->version(rank());
       Result<net::Message> message = inner_.recv_any(from, tags, Deadline{});  // what is there already
       if (message.ok() || message.code() != Code::deadline_exceeded || time_->now() >= deadline) return message;
       time_->wait(rank(), deadline, seen);
@@ -88,7 +90,7 @@ class MortalEndpoint final : public net::Endpoint {
  private:
   void stay_frozen() {
     while (time_ != nullptr) {
-      const std::uint64_t seen = time_->version();
+      const std::uint64_t seen = time_->version(rank());
       const Instant until{frozen_until_};
       if (time_->now() >= until) return;
       time_->wait(rank(), until, seen);
@@ -242,7 +244,7 @@ class RoleWorld {
   }
   std::optional<net::Rank> come_back(net::Rank rank) {
     while (true) {
-      const std::uint64_t seen = time_ ? time_->version() : 0;
+      const std::uint64_t seen = time_ ? time_->version(rank) : 0;
       Instant at;
       {
         MutexLock lock(mutex_);

@@ -74,8 +74,9 @@ class VirtualNetwork {
       free = std::max(cut_until_[letter->from], cut_until_[letter->to]);
     }
     if (now < free) return time_.at(free, [this, letter] { arrive(letter); });
-    world_.endpoint(letter->from).send(letter->to, letter->tag, std::move(letter->payload));
-    time_.change();
+    const net::Rank to = letter->to;
+    world_.endpoint(letter->from).send(to, letter->tag, std::move(letter->payload));
+    time_.change(to);
   }
 
   net::InProcessWorld& world_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "mangrove/base/check.h"
@@ -27,15 +28,20 @@ class VirtualTime final : public Clock {
   }
   void sleep_until(Instant) override { MG_CHECK_MSG(false, "a strategy waits for messages only"); }
 
-  /// Grows with everything that may end a wait.
-  std::uint64_t version() const {
+  /// Grows with everything that may end a wait of this rank.
+  std::uint64_t version(net::Rank rank) {
     MutexLock lock(mutex_);
-    return version_;
+    return waiters_[rank].version;
   }
-  /// A message was sent, or a rank was lost or cancelled.
+  /// A message has come to this rank.
+  void change(net::Rank rank) {
+    MutexLock lock(mutex_);
+    wake(waiters_[rank]);
+  }
+  /// A rank was lost or cancelled: every rank looks what that means to it.
   void change() {
     MutexLock lock(mutex_);
-    wake();
+    wake_all();
   }
   /// Happens when the world has come to that time. The action may send messages, and lose ranks.
   void at(Instant when, std::function<void()> action) {
@@ -51,47 +57,65 @@ class VirtualTime final : public Clock {
   void leave() {
     MutexLock lock(mutex_);
     --ranks_;
-    wake();
+    wake_all();
   }
-  /// Until something changes from what was found at `seen`, or the deadline passes.
+  /// Until something changes for this rank from what was found at `seen`, or the deadline passes.
   void wait(net::Rank rank, Deadline deadline, std::uint64_t seen) {
     MutexLock lock(mutex_);
-    if (version_ != seen) return;
-    waiting_[rank] = deadline;
-    if (waiting_.size() == ranks_) go_on();
-    while (version_ == seen) changed_.wait_for(mutex_, 60);
+    Waiter& own = waiters_[rank];
+    if (own.version != seen) return;
+    if (!own.until) ++waiting_;
+    own.until = deadline;
+    while (waiting_ == ranks_ && !moves_ && go_on()) {
+    }
+    while (own.version == seen) own.changed.wait_for(mutex_, 60);
   }
 
  private:
-  /// To the next thing that happens. The caller is not waiting meanwhile, so the world stays where it is.
-  void go_on() MG_REQUIRES(mutex_) {
+  struct Waiter {
+    std::uint64_t version = 0;
+    std::optional<Deadline> until;  // while it waits
+    Condition changed;
+  };
+
+  /// To the next thing that happens; false: none will. The world stays at that time until all of it has happened.
+  bool go_on() MG_REQUIRES(mutex_) {
     Deadline first = to_come_.empty() ? Deadline::never() : to_come_.begin()->first;
-    for (const auto& [waiter, at] : waiting_) first = std::min(first, at);
-    if (first == Deadline::never()) return;
+    for (const auto& [rank, waiter] : waiters_)
+      if (waiter.until) first = std::min(first, *waiter.until);
+    if (first == Deadline::never()) return false;
     now_ = std::max(now_, first);
     std::vector<std::function<void()>> due;
     while (!to_come_.empty() && to_come_.begin()->first <= now_) {
       due.push_back(std::move(to_come_.begin()->second));
       to_come_.erase(to_come_.begin());
     }
-    waiting_.clear();
+    moves_ = true;
     mutex_.unlock();
     for (const auto& action : due) action();
     mutex_.lock();
-    wake();
+    moves_ = false;
+    for (auto& [rank, waiter] : waiters_)
+      if (waiter.until && *waiter.until <= now_) wake(waiter);
+    return true;
   }
-  void wake() MG_REQUIRES(mutex_) {
-    ++version_;
-    waiting_.clear();  // they look again
-    changed_.notify_all();
+  void wake(Waiter& waiter) MG_REQUIRES(mutex_) {
+    ++waiter.version;
+    if (!waiter.until) return;
+    waiter.until.reset();  // it looks again
+    --waiting_;
+    waiter.changed.notify_all();
+  }
+  void wake_all() MG_REQUIRES(mutex_) {
+    for (auto& [rank, waiter] : waiters_) wake(waiter);
   }
 
   mutable Mutex mutex_;
-  Condition changed_;
   mutable Instant now_ MG_GUARDED_BY(mutex_);
-  std::uint64_t version_ MG_GUARDED_BY(mutex_) = 0;
   std::size_t ranks_ MG_GUARDED_BY(mutex_);
-  std::map<net::Rank, Deadline> waiting_ MG_GUARDED_BY(mutex_);
+  std::map<net::Rank, Waiter> waiters_ MG_GUARDED_BY(mutex_);
+  std::size_t waiting_ MG_GUARDED_BY(mutex_) = 0;                                // of them
+  bool moves_ MG_GUARDED_BY(mutex_) = false;                                     // what happens now is happening
   std::multimap<Instant, std::function<void()>> to_come_ MG_GUARDED_BY(mutex_);  // equal times in order of asking
 };
 
