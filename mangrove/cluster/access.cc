@@ -59,7 +59,7 @@ Result<std::vector<IdentityStore::Entry>> known_to(const IdentityStore& store, c
 }
 
 /// Checks that the server is the coordinator of this identity's cluster.
-Status check_coordinator(const std::vector<Certificate>& shown, const Identity& own) {
+Status check_own_coordinator(const std::vector<Certificate>& shown, const Identity& own) {
   MG_RETURN_IF_ERROR(check_chain(shown, own.authorities(), identity::wall_now()));
   MG_TRY(const identity::Subject subject, shown.front().subject());
   if (subject.role == Role::coordinator) return {};
@@ -74,7 +74,7 @@ Result<fs::path> invite_own_node(const Access& access, const IdentityStore& stor
   const identity::Subject wished{Role::node, access.name.empty() ? host_name() : access.name};
   MG_RETURN_IF_ERROR(identity::check_name(wished.name).context("name of the node"));
   MG_TRY(const std::shared_ptr<const net::Credentials> own, net::Credentials::load(admin));
-  MG_RETURN_IF_ERROR(check_coordinator(shown, own->identity()));
+  MG_RETURN_IF_ERROR(check_own_coordinator(shown, own->identity()));
   MG_TRY(const std::unique_ptr<Client> client, Client::connect(access.coordinator, own));
   InviteRequest request;
   request.set_role(role_name(Role::node));
@@ -179,8 +179,8 @@ Result<Found> find_with(const Access& access, const Shown& shown, const Identity
   }
   MG_TRY(const fs::path file, find_file(access, store, *shown, deadline, stop));
   MG_TRY(Found found, load_own(file));
-  MG_RETURN_IF_ERROR(
-      check_coordinator(*shown, found->identity()).context("what answers at " + access.coordinator + " is refused"));
+  MG_RETURN_IF_ERROR(check_own_coordinator(*shown, found->identity())
+                         .context("what answers at " + access.coordinator + " is refused"));
   if (address.is_loopback()) store.remember_local_coordinator(address.port);
   renew_if_due(access, file, *found);
   return found;

@@ -16,7 +16,7 @@ using identity::WallTime;
 
 constexpr std::size_t kLongestField = 256;                  // bytes
 constexpr int kLinesOfAMember = 60, kLinesOfAStranger = 2;  // a minute
-constexpr std::size_t kMostAddresses = 32;                  // of strangers, with a count of their own in a minute
+constexpr std::size_t kMostStrangers = 32;                  // of strangers, with a count of their own in a minute
 constexpr const char* kOthers = "others";
 
 /// "ipv4:10.0.0.7:51234" without the port, which differs with every connection.
@@ -43,7 +43,7 @@ void AuditLog::write(const Entry& entry, WallTime now) {
 
 bool AuditLog::has_room(const Entry& entry) {
   std::string key = entry.who.empty() ? host_of(entry.from) : entry.who;
-  if (entry.who.empty() && lines_.size() >= kMostAddresses && !lines_.contains(key)) key = kOthers;
+  if (entry.who.empty() && lines_.size() >= kMostStrangers && !lines_.contains(key)) key = kOthers;
   Lines& lines = lines_[key];
   if (lines.written < (entry.who.empty() ? kLinesOfAStranger : kLinesOfAMember)) {
     ++lines.written;

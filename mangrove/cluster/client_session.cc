@@ -10,9 +10,9 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kResultWithin = 60;  // a model over a slow link
-constexpr Seconds kHangUpWithin = 5;   // by a client that has its result
-constexpr Seconds kLookEvery = 0.2;    // whether it is still there
+constexpr Seconds kResultWithin = 60;       // a model over a slow link
+constexpr Seconds kHangUpWithin = 5;        // by a client that has its result
+constexpr Seconds kHangUpCheckEvery = 0.2;  // whether it is still there
 
 }  // namespace
 
@@ -79,7 +79,7 @@ Status ClientSession::follow(Job& job) {
   outbox_.send(std::move(accepted));
   std::optional<Job::End> end;
   const bool goes_on_alone = job.is_kept() || !owns_job_;
-  while (!end && !(goes_on_alone && hung_up())) end = job.wait_end(kLookEvery);
+  while (!end && !(goes_on_alone && hung_up())) end = job.wait_end(kHangUpCheckEvery);
   job.unfollow(this);
   if (!end) return {};
   if (end->suspended) return make_error(Code::unavailable, "the coordinator ends; job " + job.id() + " is kept");

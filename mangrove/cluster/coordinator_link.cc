@@ -20,7 +20,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kWelcomeWithin = 5;
-constexpr Seconds kRetryAfter = 0.2;
+constexpr Seconds kAskAgainAfter = 0.2;
 constexpr double kTimesAsPatient = 10;  // with its coordinator as that is with a node
 constexpr Seconds kFetchWithin = 600;   // a large model over a slow link
 constexpr MemberId kCoordinator = 0;
@@ -166,8 +166,8 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const Coordinator
     }
     if (stop.stop_requested()) return make_error(Code::cancelled, "stopped while joining");
     if (!last.ok() && last.code() == Code::permission_denied) return last.error().context(coordinator.address);
-    if (clock.now() + kRetryAfter >= deadline || last.code() == Code::unimplemented) break;
-    clock.sleep_until(clock.after(kRetryAfter));
+    if (clock.now() + kAskAgainAfter >= deadline || last.code() == Code::unimplemented) break;
+    clock.sleep_until(clock.after(kAskAgainAfter));
   }
   const std::string what =
       last.code() == Code::unimplemented

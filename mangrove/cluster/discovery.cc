@@ -23,8 +23,8 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kLookEvery = 0.05;   // whether a search is over
-constexpr Seconds kConnectEvery = 60;  // to a daemon that does not let us in
+constexpr Seconds kSearchCheckEvery = 0.05;  // whether a search is over
+constexpr Seconds kConnectEvery = 60;        // to a daemon that does not let us in
 constexpr int kMostAnswers = 256;
 constexpr int kMostNames = 16;  // that others have taken, before we give up
 
@@ -36,7 +36,7 @@ struct Free {
   }
 };
 using Poll = std::unique_ptr<AvahiSimplePoll, Free<avahi_simple_poll_free>>;
-using Client = std::unique_ptr<AvahiClient, Free<avahi_client_free>>;  // frees what was made with it, too
+using AvahiConnection = std::unique_ptr<AvahiClient, Free<avahi_client_free>>;  // frees what was made with it, too
 using Entries = std::unique_ptr<AvahiStringList, Free<avahi_string_list_free>>;
 
 /// Lets the library do its work, for at most this long. False: it cannot any more.
@@ -102,7 +102,7 @@ Status listen_for_coordinators(const std::vector<std::string>& authority_hashes,
   const Poll poll(avahi_simple_poll_new());
   Search search{authority_hashes, announced};
   int error = 0;
-  const Client client(
+  const AvahiConnection client(
       avahi_client_new(avahi_simple_poll_get(poll.get()), AvahiClientFlags(0), on_search_state, &search, &error));
   if (client == nullptr) return cannot_search(reason(error));
   const auto* browser = avahi_service_browser_new(client.get(), AVAHI_IF_UNSPEC, AVAHI_PROTO_UNSPEC, kAnnouncedType,
@@ -110,7 +110,7 @@ Status listen_for_coordinators(const std::vector<std::string>& authority_hashes,
   if (browser == nullptr) return cannot_search(reason(avahi_client_errno(client.get())));
   const SteadyClock clock;
   while (!is_over() && clock.now() < deadline) {
-    const bool goes_on = iterate(poll.get(), std::clamp(deadline - clock.now(), 0.0, kLookEvery));
+    const bool goes_on = iterate(poll.get(), std::clamp(deadline - clock.now(), 0.0, kSearchCheckEvery));
     if (!search.failure.empty() || !goes_on)
       return cannot_search(search.failure.empty() ? reason(AVAHI_ERR_OS) : search.failure);
   }
@@ -136,7 +136,7 @@ struct Announcement::Impl {
   std::vector<std::string> authority_hashes MG_GUARDED_BY(mutex);
   bool is_outdated MG_GUARDED_BY(mutex) = false;  // what is published names other authorities
 
-  Client client{};
+  AvahiConnection client{};
   AvahiEntryGroup* group = nullptr;  // of the client
   bool is_lost = false;              // the client is of no more use
   int names = 0;                     // that were tried since it was announced
@@ -160,7 +160,7 @@ void Announcement::Impl::run(const std::stop_token& stop) {
       client.reset();
       group = nullptr;
       is_lost = false;
-      next = clock.after(kLookEvery);
+      next = clock.after(kSearchCheckEvery);
     }
     if (client == nullptr && clock.now() >= next) {
       next = clock.after(kConnectEvery);
@@ -172,7 +172,7 @@ void Announcement::Impl::run(const std::stop_token& stop) {
       outdated = std::exchange(is_outdated, false);
     }
     if (outdated && group != nullptr) publish(client.get());
-    if (!iterate(poll.get(), kLookEvery * 10)) return say(reason(AVAHI_ERR_OS));
+    if (!iterate(poll.get(), kSearchCheckEvery * 10)) return say(reason(AVAHI_ERR_OS));
   }
   client.reset();
 }

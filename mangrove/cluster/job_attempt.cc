@@ -16,8 +16,8 @@ namespace {
 constexpr Seconds kStopGrace = 20;      // for a job to end in good order
 constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
 constexpr Seconds kNodesReportEvery = 1;
-constexpr Seconds kLookEvery = 0.1;  // at who has joined
-constexpr int kConfirmsWithin = 10;  // silence limits: that it has heard of newcomers
+constexpr Seconds kJoinCheckEvery = 0.1;  // at who has joined
+constexpr int kConfirmsWithin = 10;       // silence limits: that it has heard of newcomers
 
 /// What a node has used for this job: the messages and steps of its role there. CPU time and memory are those of the
 /// whole process. Nothing: it has no role there.
@@ -115,7 +115,7 @@ Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
     }
     MutexLock lock(mutex_);
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
-    changed_.wait_for(mutex_, kLookEvery);
+    changed_.wait_for(mutex_, kJoinCheckEvery);
   }
 }
 
@@ -204,7 +204,7 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
     const auto has_news = [&]() MG_REQUIRES(mutex_) {
       return news_ || members_.has_changed() || record_.has_news() || around_.allocator.changes() != changes;
     };
-    while (!has_news() && !led_ && around_.clock.now() < report_at) changed_.wait_for(mutex_, kLookEvery);
+    while (!has_news() && !led_ && around_.clock.now() < report_at) changed_.wait_for(mutex_, kJoinCheckEvery);
     news_ = false;
   }
 }

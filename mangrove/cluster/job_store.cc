@@ -14,7 +14,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr std::int64_t kVersion = 3;  // of the tables; 1 had neither owners nor attempts, 2 had no epochs
+constexpr std::int64_t kTablesVersion = 3;  // of the tables; 1 had neither owners nor attempts, 2 had no epochs
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
@@ -94,7 +94,7 @@ Result<std::unique_ptr<JobStore>> JobStore::open(const fs::path& folder) {
 Status JobStore::prepare() {
   MG_TRY(const auto found, database_.run("PRAGMA user_version"));
   const std::int64_t version = integer(found.at(0), 0);
-  if (version == kVersion) return {};
+  if (version == kTablesVersion) return {};
   std::vector<std::string> changes;
   if (version == 1) changes = {"ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''", kAttempts};
   if (version == 1 || version == 2) {
@@ -105,7 +105,7 @@ Status JobStore::prepare() {
   if (version != 0 || integer(tables.at(0), 0) != 0)
     return make_error(Code::unimplemented, (folder_ / "coordinator.db").string() + ": its tables are of version " +
                                                std::to_string(version) + ", this program has version " +
-                                               std::to_string(kVersion) +
+                                               std::to_string(kTablesVersion) +
                                                "; use the program that wrote it, or another folder");
   return change_tables({kJobs, kMembers, kAttempts, kEpochs});
 }
@@ -114,7 +114,7 @@ Status JobStore::prepare() {
 Status JobStore::change_tables(const std::vector<std::string>& changes) {
   return database_.together([&]() MG_REQUIRES(mutex_) -> Status {
     for (const std::string& sql : changes) MG_RETURN_IF_ERROR(database_.run(sql));
-    MG_RETURN_IF_ERROR(database_.run("PRAGMA user_version = " + std::to_string(kVersion)));
+    MG_RETURN_IF_ERROR(database_.run("PRAGMA user_version = " + std::to_string(kTablesVersion)));
     return {};
   });
 }

@@ -22,8 +22,8 @@ constexpr std::chrono::seconds kLifetime = std::chrono::days(365);
 constexpr const char* kAdminName = "embedded-";  // the number of the process follows
 constexpr Seconds kUpWithin = 30;
 constexpr Seconds kDownWithin = 5;
-constexpr Seconds kEndSeenWithin = 1;  // of a process that has closed its output
-constexpr Seconds kLookEvery = 0.1;    // whether a process has died
+constexpr Seconds kEndSeenWithin = 1;      // of a process that has closed its output
+constexpr Seconds kDeathCheckEvery = 0.1;  // whether a process has died
 constexpr std::size_t kQuotedLines = 5;
 const char* const kEverywhere = "/";  // the jobs are of the user who starts the cluster
 
@@ -106,7 +106,7 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
     up = std::move(status);
     changed.notify_all();
   }
-  while (good && !wait_for_stop(stop, kLookEvery)) look_for_deaths();
+  while (good && !wait_for_stop(stop, kDeathCheckEvery)) look_for_deaths();
   take_down();
 }
 

@@ -12,7 +12,6 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr std::size_t kLongestText = 256;  // a name of a host has up to 253 characters
-constexpr int kMostCores = 4096;
 constexpr std::size_t kMostLabels = 32, kLongestLabel = 63;
 constexpr double kMostFlops = 1e18;
 constexpr double kMostPercent = 100.0 * kMostCores;

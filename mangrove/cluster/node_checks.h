@@ -11,6 +11,7 @@ namespace mangrove::cluster {
 
 constexpr Bytes kLongestNodeMessage = KiB(64);
 constexpr Bytes kLongestHeartbeat = MiB(1);  // it counts bytes by peer and purpose: about 200 kB for 1,000 peers
+constexpr int kMostCores = 4096;
 
 /// Checks what a node says: the length of the message, an address that others can use, and numbers that a device can
 /// have. The coordinator stores these values, shows them in tables and plans with them.

@@ -19,8 +19,8 @@ using identity::WallTime;
 
 constexpr std::chrono::seconds kLongestTtl = std::chrono::days(30);  // as long as certificates are remembered
 constexpr int kMostUses = 10'000;
-constexpr std::int64_t kMostADay = 4;  // certificates of a member; more than one, since an answer can be lost
-constexpr std::int64_t kVersion = 1;   // of the tables; 0 had no names, and did not count uses
+constexpr std::int64_t kMostADay = 4;      // certificates of a member; more than one, since an answer can be lost
+constexpr std::int64_t kBooksVersion = 1;  // of the tables; 0 had no names, and did not count uses
 
 // The tables of version 0.
 const char* const kFirstTables[] = {
@@ -83,16 +83,16 @@ Result<std::unique_ptr<Registrar>> Registrar::open(const fs::path& folder, WallT
 Status Registrar::bring_up_to_date() {
   MG_TRY(const auto found, books_.run("PRAGMA user_version"));
   const std::int64_t version = integer(found.at(0), 0);
-  if (version == kVersion) return {};
+  if (version == kBooksVersion) return {};
   if (version != 0)
     return make_error(Code::unimplemented, (folder_ / "members.db").string() + ": its tables are of version " +
                                                std::to_string(version) + ", this program has version " +
-                                               std::to_string(kVersion) + "; use the program that wrote it");
+                                               std::to_string(kBooksVersion) + "; use the program that wrote it");
   return books_.together([this]() MG_REQUIRES(mutex_) -> Status {
     for (const char* sql : kFirstTables) MG_RETURN_IF_ERROR(books_.run(sql));
     for (const char* sql : kUses) MG_RETURN_IF_ERROR(books_.run(sql));
     for (const char* sql : kFirstNames) MG_RETURN_IF_ERROR(books_.run(sql));
-    MG_RETURN_IF_ERROR(books_.run("PRAGMA user_version = " + std::to_string(kVersion)));
+    MG_RETURN_IF_ERROR(books_.run("PRAGMA user_version = " + std::to_string(kBooksVersion)));
     return {};
   });
 }

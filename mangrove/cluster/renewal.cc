@@ -7,7 +7,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kLookEvery = 600;  // so it asks an absent coordinator again, through the last part of a life
+constexpr Seconds kRenewalCheckEvery = 600;  // so it asks an absent coordinator again, through the last part of a life
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void Renewal::run(const std::stop_token& stop) {
   do {
     if (const Status looked = look(); !looked.ok())
       log_warn("certificate not renewed", {{"message", looked.error().message}});
-  } while (!wait_for_stop(stop, kLookEvery));
+  } while (!wait_for_stop(stop, kRenewalCheckEvery));
 }
 
 Status Renewal::look() const {

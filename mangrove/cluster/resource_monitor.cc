@@ -11,12 +11,12 @@
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/base/temperature.h"
+#include "mangrove/cluster/node_checks.h"
 
 namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kShortest = 0.05;  // a share of less time than this is mostly noise
-constexpr int kMostCores = 4096;     // more is no list of cores
 
 std::optional<int> core_number(const std::string& text) {
   int number = 0;

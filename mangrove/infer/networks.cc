@@ -23,7 +23,7 @@ constexpr double kMostPatience = 60;  // timeouts
 constexpr Bytes kPart = KiB(256);
 constexpr std::size_t kPartsAtOnce = 4;  // on their way to a node: what a link holds while a question travels
 constexpr Bytes kLargest = 4'000'000'000;
-constexpr int kAttempts = 3;
+constexpr int kFetchAttempts = 3;
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 &&
@@ -195,7 +195,7 @@ fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
 Result<std::string> NetworkFetch::get(const std::string& sha256, const NetworkCache& cache) {
   if (!is_sha256(sha256)) return make_error(Code::invalid_argument, "model: '" + sha256 + "' is no SHA-256");
   if (std::optional<std::string> kept = cache.find(sha256)) return std::move(*kept);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kFetchAttempts; ++attempt) {
     MG_TRY(std::string network, receive(sha256));
     if (data::sha256(network) != sha256) continue;
     const Status kept = cache.keep(sha256, network);  // a full card is no reason not to work

@@ -4,7 +4,7 @@
 namespace mangrove::zoo {
 namespace {
 
-constexpr PoolOptions kOverlapping{.kernel = 3, .stride = 2};
+constexpr PoolOptions kOverlappingPool{.kernel = 3, .stride = 2};
 
 Value conv_relu(NetworkBuilder& network, const std::string& name, const Value& x, std::int64_t channels,
                 std::int64_t kernel) {
@@ -14,7 +14,7 @@ Value conv_relu(NetworkBuilder& network, const std::string& name, const Value& x
 /// Of 3x3 convolutions, the last of which is pooled, and a dense layer.
 Value branch(NetworkBuilder& network, const std::string& name, Value x, int convolutions, std::int64_t classes) {
   for (int i = 1; i <= convolutions; ++i) x = conv_relu(network, name + ".conv" + std::to_string(i), x, 32, 3);
-  x = network.max_pool(name + ".pool", x, kOverlapping);
+  x = network.max_pool(name + ".pool", x, kOverlappingPool);
   return network.dense(name + ".fc", network.flatten(name + ".flatten", x), classes);
 }
 
@@ -26,15 +26,15 @@ Result<Graph> build_branchy_alexnet(const Variant& variant, const ModelOptions& 
   if (variant.size() > 0) return variant.mismatch();
   NetworkBuilder network(variant.name(), options, he_normal_fan_in());
   Value x = conv_relu(network, "conv1", network.input(), 32, 5);
-  x = response_normalization(network, "norm1", network.max_pool("pool1", x, kOverlapping));
+  x = response_normalization(network, "norm1", network.max_pool("pool1", x, kOverlappingPool));
   const Value first = branch(network, "branch1", x, 2, options.classes);
   x = conv_relu(network, "conv2", x, 64, 5);
-  x = response_normalization(network, "norm2", network.max_pool("pool2", x, kOverlapping));
+  x = response_normalization(network, "norm2", network.max_pool("pool2", x, kOverlappingPool));
   const Value second = branch(network, "branch2", x, 1, options.classes);
   x = conv_relu(network, "conv3", x, 96, 3);
   x = conv_relu(network, "conv4", x, 96, 3);
   x = conv_relu(network, "conv5", x, 64, 3);
-  x = network.flatten("flatten", network.max_pool("pool5", x, kOverlapping));
+  x = network.flatten("flatten", network.max_pool("pool5", x, kOverlappingPool));
   x = network.activation("relu6", network.dense("fc6", x, 256), "Relu");
   x = network.dropout("dropout6", x, 0.5f);
   x = network.activation("relu7", network.dense("fc7", x, 128), "Relu");

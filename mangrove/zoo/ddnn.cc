@@ -8,8 +8,8 @@ namespace mangrove::zoo {
 namespace {
 
 constexpr std::int64_t kMostViews = 64;
-constexpr std::int64_t kLeastSide = 4;  // of a view: 4 - 2 - 1 through the poolings
-constexpr std::int64_t kFeatures = 4;   // channels that a device sends up
+constexpr std::int64_t kLeastViewSide = 4;  // of a view: 4 - 2 - 1 through the poolings
+constexpr std::int64_t kFeatures = 4;       // channels that a device sends up
 
 /// How values of several devices become one.
 enum class Fusion { max, average, concat };
@@ -55,7 +55,7 @@ Result<Graph> build_ddnn(const Variant& variant, const ModelOptions& options) {
   if (!views || !scores || !features || variant.size() > 3) return variant.mismatch();
   const auto parts = view_grid(*views, options.sample_shape[1], options.sample_shape[2]);
   const std::int64_t tall = parts[0].bottom - parts[0].top, wide = parts[0].right - parts[0].left;
-  if (tall < kLeastSide || wide < kLeastSide) {
+  if (tall < kLeastViewSide || wide < kLeastViewSide) {
     return make_error(Code::invalid_argument, "samples " + to_string(options.sample_shape) + " are too small for " +
                                                   std::to_string(*views) + " views of at least 4 x 4 pixels");
   }

@@ -8,6 +8,7 @@
 
 #include "tests/engine/sample_graphs.h"
 #include "tests/engine/tiled_run.h"
+#include "tests/graph/ints.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/node_inference.h"
@@ -15,15 +16,12 @@
 namespace mangrove {
 namespace {
 
+using testing::ints;
 using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 
 constexpr std::int64_t kChannels = 4;
 constexpr std::int64_t kLargestPlane = 40 * 40;
-
-Tensor ints(const Ints& elements) {
-  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(elements.size())}, elements);
-}
 
 /// A network of a few operators over x [N, 4, H, W]. All attributes are drawn, also those that make no sense: then the
 /// operator is left out.

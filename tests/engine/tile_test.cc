@@ -8,12 +8,14 @@
 
 #include "tests/engine/sample_graphs.h"
 #include "tests/engine/tiled_run.h"
+#include "tests/graph/ints.h"
 
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove {
 namespace {
 
+using testing::ints;
 using Ints = std::vector<std::int64_t>;
 
 constexpr double kRounding = 1e-5;
@@ -109,10 +111,6 @@ GraphSketch sketch_of_map() {
   GraphSketch sketch(DType::f32);
   sketch.input("x", Shape{kBatch, 4, 9, 8});
   return sketch;
-}
-
-Tensor ints(const Ints& elements) {
-  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(elements.size())}, elements);
 }
 
 /// Of all operators as one block.

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/graph/ints.h"
 #include "tests/graph/small_graphs.h"
 
 namespace mangrove {
 namespace {
 
+using testing::ints;
 using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 using Constants = std::map<std::size_t, Tensor>;
@@ -24,10 +26,6 @@ struct MovementCase {
 };
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-Tensor ints(const Ints& values) {
-  return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
-}
 
 Tensor reals(const std::vector<float>& values) {
   return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);

@@ -423,14 +423,14 @@ TEST(OnnxWriter, ValuesThatAreRoundedTo16BitsStayF32) {
   EXPECT_EQ(parsed->value("y").dtype, DType::f32);
 }
 
-struct Refused {
+struct RefusedModel {
   const char* name;
   std::function<void(onnx::ModelProto&)> change;
   Code code;
   const char* message;
 };
 
-class OnnxReaderRefuses : public ::testing::TestWithParam<Refused> {};
+class OnnxReaderRefuses : public ::testing::TestWithParam<RefusedModel> {};
 
 TEST_P(OnnxReaderRefuses, WithCodeAndReason) {
   onnx::ModelProto model = small_model();
@@ -443,7 +443,7 @@ TEST_P(OnnxReaderRefuses, WithCodeAndReason) {
 
 using Model = onnx::ModelProto;
 
-const Refused kRefused[] = {
+const RefusedModel kRefused[] = {
     {"NewOpset", [](Model& m) { m.mutable_opset_import(0)->set_version(22); }, Code::unimplemented,
      "opset 22, supported are 7 to 21"},
     {"OldOpset", [](Model& m) { m.mutable_opset_import(0)->set_version(6); }, Code::unimplemented, "opset 6"},

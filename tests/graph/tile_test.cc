@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/graph/ints.h"
 #include "tests/graph/small_graphs.h"
 
 #include "mangrove/graph/onnx.h"
@@ -11,13 +12,10 @@
 namespace mangrove {
 namespace {
 
+using testing::ints;
 using testing::make_node;
 using Ints = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
-
-Tensor ints(const Ints& elements) {
-  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(elements.size())}, elements);
-}
 
 Tensor zeros(Shape shape) {
   return Tensor(DType::f32, std::move(shape));
@@ -254,16 +252,16 @@ TEST(TileGraph, RefusesWhatIsNoTile) {
     EXPECT_NE(message(0, 4, region).find("is empty or not within"), std::string::npos);
 }
 
-struct Refused {
+struct RefusedTile {
   const char* what;
   std::vector<Node> nodes;
   std::map<std::string, Tensor> constants = {};
 };
-void PrintTo(const Refused& refused, std::ostream* out) {
+void PrintTo(const RefusedTile& refused, std::ostream* out) {
   *out << refused.what;
 }
 
-class NoTiles : public ::testing::TestWithParam<Refused> {};
+class NoTiles : public ::testing::TestWithParam<RefusedTile> {};
 
 TEST_P(NoTiles, AreThereOf) {
   GraphParts parts = with_constants(GetParam().nodes, {"y"});
@@ -285,58 +283,61 @@ Tensor floats(const std::vector<float>& elements) {
 INSTANTIATE_TEST_SUITE_P(
     Of, NoTiles,
     ::testing::Values(
-        Refused{"softmax_over_columns", {alone("Softmax", {"x"})}},
-        Refused{"largest_of_all", {alone("GlobalMaxPool", {"x"})}},
-        Refused{"average_of_rows", {alone("ReduceMean", {"x"}, {{"axes", Ints{2}}})}},
-        Refused{"average_without_dimensions",
-                {alone("ReduceMean", {"x"}, {{"axes", Ints{2, 3}}, {"keepdims", std::int64_t{0}}})}},
-        Refused{"average_before_activation",
-                {make_node("pool", "GlobalAveragePool", {"x"}, {"p"}), alone("Relu", {"p"})}},
-        Refused{"gate_of_average", {make_node("pool", "GlobalAveragePool", {"x"}, {"p"}), alone("Mul", {"x", "p"})}},
-        Refused{"instance_normalization", {alone("InstanceNormalization", {"x", "b", "b"})}},
-        Refused{"turned_plane", {alone("Transpose", {"x"}, {{"perm", Ints{0, 1, 3, 2}}})}},
-        Refused{"joined_rows", {alone("Concat", {"x", "x"}, {{"axis", std::int64_t{2}}})}},
-        Refused{"gathered_columns", {alone("Gather", {"x", "i"}, {{"axis", std::int64_t{3}}})}, {{"i", ints({0, 1})}}},
-        Refused{"learned_plane", {alone("Add", {"x", "plane"})}, {{"plane", zeros({8, 8})}}},
-        Refused{"learned_columns", {alone("PRelu", {"x", "slope"})}, {{"slope", zeros({8})}}},
-        Refused{"shared_learned_plane",
-                {make_node("sub", "Sub", {"x", "plane"}, {"s"}), alone("Mul", {"s", "plane"})},
-                {{"plane", zeros({8, 8})}}},
-        Refused{"mirrored_padding",
-                {alone("Pad", {"x", "pads"}, {{"mode", std::string("reflect")}})},
-                {{"pads", ints({0, 0, 1, 0, 0, 0, 0, 0})}}},
-        Refused{"reversed_rows",
-                {alone("Slice", {"x", "starts", "ends", "axes", "steps"})},
-                {{"starts", ints({-1})}, {"ends", ints({-9})}, {"axes", ints({2})}, {"steps", ints({-1})}}},
-        Refused{"average_rounded_up",
-                {alone("AveragePool", {"x"},
-                       {{"kernel_shape", Ints{3, 3}},
-                        {"strides", Ints{2, 2}},
-                        {"ceil_mode", std::int64_t{1}},
-                        {"count_include_pad", std::int64_t{1}}})}},
-        Refused{"windows_over_padding_only",
-                {alone("Conv", {"x", "w"}, {{"pads", Ints{5, 0, 0, 0}}, {"strides", Ints{20, 1}}})}},
-        Refused{"one_and_a_half", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 1.5f, 1})}}},
-        Refused{"nearly_two", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 2.01f, 1})}}},
-        Refused{"half", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 0.5f, 0.5f})}}},
-        Refused{
+        RefusedTile{"softmax_over_columns", {alone("Softmax", {"x"})}},
+        RefusedTile{"largest_of_all", {alone("GlobalMaxPool", {"x"})}},
+        RefusedTile{"average_of_rows", {alone("ReduceMean", {"x"}, {{"axes", Ints{2}}})}},
+        RefusedTile{"average_without_dimensions",
+                    {alone("ReduceMean", {"x"}, {{"axes", Ints{2, 3}}, {"keepdims", std::int64_t{0}}})}},
+        RefusedTile{"average_before_activation",
+                    {make_node("pool", "GlobalAveragePool", {"x"}, {"p"}), alone("Relu", {"p"})}},
+        RefusedTile{"gate_of_average",
+                    {make_node("pool", "GlobalAveragePool", {"x"}, {"p"}), alone("Mul", {"x", "p"})}},
+        RefusedTile{"instance_normalization", {alone("InstanceNormalization", {"x", "b", "b"})}},
+        RefusedTile{"turned_plane", {alone("Transpose", {"x"}, {{"perm", Ints{0, 1, 3, 2}}})}},
+        RefusedTile{"joined_rows", {alone("Concat", {"x", "x"}, {{"axis", std::int64_t{2}}})}},
+        RefusedTile{
+            "gathered_columns", {alone("Gather", {"x", "i"}, {{"axis", std::int64_t{3}}})}, {{"i", ints({0, 1})}}},
+        RefusedTile{"learned_plane", {alone("Add", {"x", "plane"})}, {{"plane", zeros({8, 8})}}},
+        RefusedTile{"learned_columns", {alone("PRelu", {"x", "slope"})}, {{"slope", zeros({8})}}},
+        RefusedTile{"shared_learned_plane",
+                    {make_node("sub", "Sub", {"x", "plane"}, {"s"}), alone("Mul", {"s", "plane"})},
+                    {{"plane", zeros({8, 8})}}},
+        RefusedTile{"mirrored_padding",
+                    {alone("Pad", {"x", "pads"}, {{"mode", std::string("reflect")}})},
+                    {{"pads", ints({0, 0, 1, 0, 0, 0, 0, 0})}}},
+        RefusedTile{"reversed_rows",
+                    {alone("Slice", {"x", "starts", "ends", "axes", "steps"})},
+                    {{"starts", ints({-1})}, {"ends", ints({-9})}, {"axes", ints({2})}, {"steps", ints({-1})}}},
+        RefusedTile{"average_rounded_up",
+                    {alone("AveragePool", {"x"},
+                           {{"kernel_shape", Ints{3, 3}},
+                            {"strides", Ints{2, 2}},
+                            {"ceil_mode", std::int64_t{1}},
+                            {"count_include_pad", std::int64_t{1}}})}},
+        RefusedTile{"windows_over_padding_only",
+                    {alone("Conv", {"x", "w"}, {{"pads", Ints{5, 0, 0, 0}}, {"strides", Ints{20, 1}}})}},
+        RefusedTile{"one_and_a_half", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 1.5f, 1})}}},
+        RefusedTile{"nearly_two", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 2.01f, 1})}}},
+        RefusedTile{"half", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 1, 0.5f, 0.5f})}}},
+        RefusedTile{
             "aligned_corners",
             {alone("Resize", {"x", "", "scales"}, {{"coordinate_transformation_mode", std::string("align_corners")}})},
             {{"scales", floats({1, 1, 2, 1})}}},
-        Refused{"resized_channels", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 2, 2, 2})}}},
-        Refused{"weights_that_are_computed", {make_node("twice", "Neg", {"w"}, {"v"}), alone("Conv", {"x", "v"})}},
-        Refused{"scales_by_column",
-                {make_node("q", "QuantizeLinear", {"x", "s"}, {"q"}, {{"axis", std::int64_t{3}}}),
-                 alone("DequantizeLinear", {"q", "s"}, {{"axis", std::int64_t{3}}})},
-                {{"s", zeros({8})}}},
-        Refused{"channels_as_rows",
-                {make_node("first", "Gather", {"x", "zero"}, {"g"}, {{"axis", std::int64_t{3}}}),
-                 make_node("lrn", "LRN", {"g"}, {"l"}, {{"size", std::int64_t{3}}}), alone("Unsqueeze", {"l", "axes"})},
-                {{"zero", Tensor::of<std::int64_t>(Shape{}, {0})}, {"axes", ints({1})}}},
-        Refused{"normalized_rows",
-                {make_node("channels_last", "Transpose", {"x"}, {"t"}, {{"perm", Ints{0, 3, 1, 2}}}),
-                 make_node("lrn", "LRN", {"t"}, {"l"}, {{"size", std::int64_t{3}}}),
-                 alone("Transpose", {"l"}, {{"perm", Ints{0, 2, 3, 1}}})}}),
+        RefusedTile{"resized_channels", {alone("Resize", {"x", "", "scales"})}, {{"scales", floats({1, 2, 2, 2})}}},
+        RefusedTile{"weights_that_are_computed", {make_node("twice", "Neg", {"w"}, {"v"}), alone("Conv", {"x", "v"})}},
+        RefusedTile{"scales_by_column",
+                    {make_node("q", "QuantizeLinear", {"x", "s"}, {"q"}, {{"axis", std::int64_t{3}}}),
+                     alone("DequantizeLinear", {"q", "s"}, {{"axis", std::int64_t{3}}})},
+                    {{"s", zeros({8})}}},
+        RefusedTile{
+            "channels_as_rows",
+            {make_node("first", "Gather", {"x", "zero"}, {"g"}, {{"axis", std::int64_t{3}}}),
+             make_node("lrn", "LRN", {"g"}, {"l"}, {{"size", std::int64_t{3}}}), alone("Unsqueeze", {"l", "axes"})},
+            {{"zero", Tensor::of<std::int64_t>(Shape{}, {0})}, {"axes", ints({1})}}},
+        RefusedTile{"normalized_rows",
+                    {make_node("channels_last", "Transpose", {"x"}, {"t"}, {{"perm", Ints{0, 3, 1, 2}}}),
+                     make_node("lrn", "LRN", {"t"}, {"l"}, {{"size", std::int64_t{3}}}),
+                     alone("Transpose", {"l"}, {{"perm", Ints{0, 2, 3, 1}}})}}),
     [](const auto& tested) { return tested.param.what; });
 
 TEST(NoTiles, AreThereOfPositionsOfMaxima) {

@@ -19,7 +19,7 @@ using place::Problem;
 using place::Solution;
 using Outcome = place::Solution::Outcome;
 
-constexpr std::size_t kMostRows = 20;  // of a table
+constexpr std::size_t kMostPlaceRows = 20;  // of a table
 
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
@@ -44,7 +44,7 @@ std::optional<double> gap_of(const std::optional<double>& value, const std::opti
 /// Columns as wide as what stands in them; the first is on the left, others are on the right unless `lefts` has them.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::set<std::size_t>& lefts) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
-  const std::size_t shown = rows.size() - 1 > kMostRows ? kMostRows : rows.size();
+  const std::size_t shown = rows.size() - 1 > kMostPlaceRows ? kMostPlaceRows : rows.size();
   for (std::size_t r = 0; r < shown; ++r)
     for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], rows[r][c].size());
   std::string text;

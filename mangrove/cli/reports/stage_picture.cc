@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostStages = 64;
 constexpr std::size_t kMostListed = 1000;  // devices, or layers, of a stage
-constexpr std::size_t kMostNames = 4;      // of devices in a box
+constexpr std::size_t kMostBoxNames = 4;   // of devices in a box
 constexpr std::size_t kLongestTooltip = 2000;
 constexpr std::size_t kLongestStageName = 100;
 
@@ -30,7 +30,7 @@ struct Stage {
   Bytes memory = 0, predicted_memory = 0;
 };
 
-std::vector<std::string> shown(const std::vector<std::string>& all) {
+std::vector<std::string> shown_lines(const std::vector<std::string>& all) {
   std::vector<std::string> names;
   for (const std::string& name : all)
     if (names.size() < kMostListed) names.push_back(shortened(name, kLongestStageName));
@@ -50,8 +50,8 @@ std::optional<double> mean(const std::optional<double>& a, std::size_t boards, c
 
 Stage stage_of(const train::TrainedStage& s) {
   Stage stage;
-  stage.nodes = shown({s.node});
-  stage.layers = shown(s.operators);
+  stage.nodes = shown_lines({s.node});
+  stage.layers = shown_lines(s.operators);
   stage.busy = number(s.busy);
   stage.predicted_busy = s.predicted_busy;
   stage.utilisation = number(1 - s.idle);
@@ -61,8 +61,8 @@ Stage stage_of(const train::TrainedStage& s) {
 
 Stage stage_of(const infer::StageReport& s) {
   Stage stage;
-  stage.nodes = shown({s.node});
-  stage.layers = shown(s.operators);
+  stage.nodes = shown_lines({s.node});
+  stage.layers = shown_lines(s.operators);
   stage.busy = number(s.busy);
   stage.predicted_busy = number(s.predicted_busy);
   stage.utilisation = number(s.utilisation);
@@ -88,8 +88,8 @@ void add_board(Stage& stage, const Stage& board) {
 
 Stage stage_of(const PlanFigures::Stage& s) {
   Stage stage;
-  stage.nodes = shown(s.devices);
-  stage.layers = shown(s.layers);
+  stage.nodes = shown_lines(s.devices);
+  stage.layers = shown_lines(s.layers);
   stage.predicted_busy = number(s.busy);
   stage.predicted_utilisation = number(s.utilisation);
   stage.predicted_memory = s.memory;
@@ -135,8 +135,8 @@ std::string layers_text(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> node_lines(const std::vector<std::string>& nodes) {
-  if (nodes.size() <= kMostNames) return nodes;
-  std::vector<std::string> lines(nodes.begin(), nodes.begin() + kMostNames - 1);
+  if (nodes.size() <= kMostBoxNames) return nodes;
+  std::vector<std::string> lines(nodes.begin(), nodes.begin() + kMostBoxNames - 1);
   lines.push_back(fmt::format("and {} more", nodes.size() - lines.size()));
   return lines;
 }

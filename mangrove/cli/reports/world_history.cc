@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostPurposes = 16;
 constexpr std::size_t kMostFaults = 200;
-constexpr std::size_t kMostRows = 40;  // devices in the picture of faults
+constexpr std::size_t kMostWorldRows = 40;  // devices in the picture of faults
 constexpr double kWorldWidth = 980, kLabel = 110, kRow = 22, kBar = 14;
 
 struct FaultStyle {
@@ -74,7 +74,7 @@ std::string WorldHistory::fault_picture() const {
   for (const Fault& fault : faults_) {
     auto row = std::ranges::find(nodes, fault.node);
     if (row == nodes.end()) {
-      if (nodes.size() == kMostRows) continue;
+      if (nodes.size() == kMostWorldRows) continue;
       row = nodes.insert(nodes.end(), fault.node);
     }
     const double top = static_cast<double>(row - nodes.begin()) * kRow;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNarrowest = 24;  // columns of text; in fewer, a few words become a tower of lines
 constexpr std::size_t kDeeper = 4;      // blanks before the rest of a line, where it cannot go on below its last column
-constexpr std::string_view kGap = "  ";  // at least this is between the columns of a row
+constexpr std::string_view kColumnGap = "  ";  // at least this is between the columns of a row
 
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(text_width(text));
@@ -59,9 +59,9 @@ std::size_t widest_word(std::string_view text) {
 /// The column in which the rest of a long line begins: that of its last column, if its words have room there.
 std::size_t indent_of(std::string_view line, std::size_t columns) {
   const std::size_t margin = margin_of(line);
-  const std::size_t gap = line.rfind(kGap);
-  if (gap != std::string_view::npos && gap + kGap.size() > margin) {
-    const std::string_view last = line.substr(gap + kGap.size());
+  const std::size_t gap = line.rfind(kColumnGap);
+  if (gap != std::string_view::npos && gap + kColumnGap.size() > margin) {
+    const std::string_view last = line.substr(gap + kColumnGap.size());
     const std::size_t indent = width_of(line) - width_of(last);
     if (indent + std::max(kNarrowest, widest_word(last)) <= columns) return indent;
   }

@@ -317,13 +317,13 @@ NodeKernels recurrent_kernels_of(const KernelRequest& request, const RecurrentGe
   return kernels;
 }
 
-Result<RecurrentGeometry> geometry_of(const KernelRequest& request) {
+Result<RecurrentGeometry> recurrent_geometry_of(const KernelRequest& request) {
   return recurrent_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape);
 }
 
 template <class Cell>
 Result<NodeKernels> make_recurrent(const KernelRequest& request) {
-  MG_TRY(const RecurrentGeometry geometry, geometry_of(request));
+  MG_TRY(const RecurrentGeometry geometry, recurrent_geometry_of(request));
   return for_type(request.inputs[kX].dtype, [&](auto zero) {
     using T = decltype(zero);
     return recurrent_kernels_of<Cell, T>(request, geometry, CellMath<T>{.threads = request.threads});
@@ -348,7 +348,7 @@ constexpr std::array kRecurrentRows{row_of<GruCell>("GRU"), row_of<LstmCell>("LS
 Result<NodeKernels> make_recurrent_of(const KernelRequest& request, const CellMath<float>& math) {
   const auto* row = std::ranges::find(kRecurrentRows, request.node.op, &RecurrentRow::op);
   MG_CHECK_MSG(row != kRecurrentRows.end(), request.node.op);
-  MG_TRY(const RecurrentGeometry geometry, geometry_of(request));
+  MG_TRY(const RecurrentGeometry geometry, recurrent_geometry_of(request));
   return row->make_f32(request, geometry, math);
 }
 

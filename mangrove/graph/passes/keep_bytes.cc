@@ -12,7 +12,7 @@
 namespace mangrove::passes_detail {
 namespace {
 
-using Makers = std::map<std::string, const Node*>;
+using Dequantizers = std::map<std::string, const Node*>;
 
 /// Operators f with f(dequantized x) = dequantized f(x), for one scale.
 bool moves_elements(const Node& node) {
@@ -21,7 +21,7 @@ bool moves_elements(const Node& node) {
 }
 
 /// The node that dequantizes bytes with one scale to this value; else null.
-const Node* dequantizer(const Graph& graph, const Makers& dequantizers, const std::string& value) {
+const Node* dequantizer(const Graph& graph, const Dequantizers& dequantizers, const std::string& value) {
   const auto found = dequantizers.find(value);
   if (found == dequantizers.end()) return nullptr;
   const Node& node = *found->second;
@@ -56,7 +56,7 @@ std::size_t data_inputs(const Node& node) {
 }
 
 /// The node that dequantizes the first of a node's data, where all are dequantized alike; else null.
-const Node* common_dequantizer(const Graph& graph, const Makers& dequantizers, const Node& node) {
+const Node* common_dequantizer(const Graph& graph, const Dequantizers& dequantizers, const Node& node) {
   const Node* first = dequantizer(graph, dequantizers, node.inputs[0]);
   for (std::size_t i = 1; first != nullptr && i < data_inputs(node); ++i) {
     const Node* other = dequantizer(graph, dequantizers, node.inputs[i]);
@@ -68,7 +68,7 @@ const Node* common_dequantizer(const Graph& graph, const Makers& dequantizers, c
 }
 
 /// Appends `node` working on bytes and a node that dequantizes its result.
-void append_on_bytes(Node node, const Node& dequantizing, const Makers& dequantizers, ValueUses& uses,
+void append_on_bytes(Node node, const Node& dequantizing, const Dequantizers& dequantizers, ValueUses& uses,
                      std::vector<Node>& kept) {
   Node after = dequantizing;
   const std::string result = node.outputs[0];
@@ -88,7 +88,7 @@ Result<Rewrite> keep_bytes(const Graph& graph, const PassContext&) {
   Rewrite rewrite{graph.parts(), {}};
   ValueUses uses(graph.parts());
   Replacements replacements;
-  Makers dequantizers;
+  Dequantizers dequantizers;
   std::vector<Node> kept;
   for (const Node& node : graph.nodes()) {
     if (node.op == "DequantizeLinear") dequantizers[node.outputs[0]] = &node;

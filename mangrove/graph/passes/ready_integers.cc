@@ -148,9 +148,9 @@ bool makes_scales(const Graph& graph, const Node& node) {
 constexpr std::int64_t kNowhere = -1;  // in place of the index of a node: before all of them
 
 /// Which node makes a value.
-class Makers {
+class ValueMakers {
  public:
-  explicit Makers(const std::vector<Node>& nodes) : nodes_(nodes) {
+  explicit ValueMakers(const std::vector<Node>& nodes) : nodes_(nodes) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const std::string& output : nodes[i].outputs) index_.emplace(output, static_cast<std::int64_t>(i));
     }
@@ -173,7 +173,7 @@ class Makers {
 
 /// For each node, whether it makes the scale that the sums of an integer product are multiplied by, and nothing else
 /// reads it.
-std::vector<bool> find_scales(const Graph& graph, const std::vector<Node>& nodes, const Makers& makers) {
+std::vector<bool> find_scales(const Graph& graph, const std::vector<Node>& nodes, const ValueMakers& makers) {
   const ValueUses uses(graph.parts());
   const auto are_sums = [&](const std::string& value) {
     const Node* cast = makers.node(value);
@@ -202,7 +202,7 @@ struct NewOrder {
 };
 
 /// Puts scales behind what they are made from.
-NewOrder order_of(const std::vector<Node>& nodes, const Makers& makers, const std::vector<bool>& is_scale) {
+NewOrder order_of(const std::vector<Node>& nodes, const ValueMakers& makers, const std::vector<bool>& is_scale) {
   NewOrder order{.behind = std::vector<std::vector<std::size_t>>(nodes.size() + 1), .moved = {}};
   std::vector<std::int64_t> place(nodes.size());  // the last node that stays and must come before
   std::int64_t last = kNowhere;                   // that stays
@@ -225,7 +225,7 @@ NewOrder order_of(const std::vector<Node>& nodes, const Makers& makers, const st
 /// Moves scales up to behind what they are made from. Appends a note for each.
 void move_scales_up(const Graph& graph, Rewrite& rewrite) {
   std::vector<Node>& nodes = rewrite.parts.nodes;
-  const Makers makers(nodes);
+  const ValueMakers makers(nodes);
   const std::vector<bool> is_scale = find_scales(graph, nodes, makers);
   const NewOrder order = order_of(nodes, makers, is_scale);
   for (const std::size_t i : order.moved) {

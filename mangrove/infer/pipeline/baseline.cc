@@ -7,7 +7,7 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr int kAttempts = 10;  // with every node, before the job fails
+constexpr int kAttemptsPerNode = 10;  // with every node, before the job fails
 constexpr std::int32_t kNone = -1;
 
 enum class Taken { ignored, accepted, complete };
@@ -28,7 +28,8 @@ template <class Take>
 Result<net::Rank> ask_one_node(const job::RoleContext& context, NodeRoster& nodes, Reports& reports, Seconds timeout,
                                const net::RankSet& first, Take take) {
   job::Requests requests(timeout);
-  for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttempts * context.endpoint.size()); ++attempt) {
+  for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttemptsPerNode * context.endpoint.size());
+       ++attempt) {
     MG_TRY(net::RankSet usable, nodes.wait_usable());
     std::erase_if(usable, [&](net::Rank rank) { return nodes.hello(rank).without_network(); });
     if (usable.empty())

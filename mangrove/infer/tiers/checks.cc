@@ -15,6 +15,7 @@
 #include "mangrove/infer/tiers/exits.h"
 #include "mangrove/infer/tiers/fault_policy.h"
 #include "mangrove/infer/tiers/measurements.h"
+#include "mangrove/infer/tiers/tier_file.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/privacy/split.h"
 #include "mangrove/privacy/trained_noise.h"
@@ -22,7 +23,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int32_t kMostDevices = 10'000;  // of a tier
 constexpr Seconds kLongestDelay = 3600;
 constexpr double kLeastRate = 1;         // bytes a second
 constexpr Bytes kMostSent = 64'000'000;  // with one task, which is one message

@@ -10,7 +10,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::int64_t kMostDevices = 10'000;
 constexpr std::int64_t kMostExits = 1'000;
 
 struct LinkSection {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
 
 namespace mangrove::infer {
+
+constexpr std::int32_t kMostDevices = 10'000;  // of a tier
 
 /// The devices of one tier.
 struct TierSpec {

@@ -29,10 +29,10 @@ struct Least {
 /// What parts cost at least, if each pays for its share of one resource: all shares of a device come to 1 at most.
 /// used: devices that are paid for already.
 Least least_by(const Problem& problem, const std::set<std::uint32_t>& used, Resource resource) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
+  constexpr double kWorst = std::numeric_limits<double>::infinity();
   Least sum;
   for (std::size_t p = 0; p < problem.parts().size(); ++p) {
-    Least least{kNever, kNever};
+    Least least{kWorst, kWorst};
     for (const std::uint32_t d : *problem.parts()[p].candidates) {
       const Device& device = problem.scenario().devices[d];
       const double share = used.contains(d) ? 0 : std::min(1.0, share_of(problem, p, d, resource));

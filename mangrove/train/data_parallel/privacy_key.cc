@@ -29,7 +29,7 @@ constexpr std::array kSettings = {
             [](PrivacyOptions& options) -> double& { return options.noise; }},
 };
 
-Error refuse(const std::string& why) {
+Error refuse_privacy(const std::string& why) {
   return make_error(Code::invalid_argument, "privacy: " + why);
 }
 
@@ -44,24 +44,26 @@ Status take(std::string_view part, PrivacyOptions& options) {
       setting.of(options) = number;
       return {};
     }
-    return refuse(
+    return refuse_privacy(
         fmt::format("{} must be a number from {} to {}, got '{}'", setting.name, setting.low, setting.high, text));
   }
-  return refuse("must be none, or like epsilon=2,delta=1e-5,clip=1,noise=1.1 (clip and noise may be left out), got '" +
-                std::string(part) + "'");
+  return refuse_privacy(
+      "must be none, or like epsilon=2,delta=1e-5,clip=1,noise=1.1 (clip and noise may be left out), got '" +
+      std::string(part) + "'");
 }
 
 /// Where each sample is protected.
 Status check_samples(const TrainJob& job) {
   if (!is_plain(job.codec()))
-    return refuse("is promised of sums as they are, and codec '" + job.codec() + "' changes them; use codec none");
+    return refuse_privacy("is promised of sums as they are, and codec '" + job.codec() +
+                          "' changes them; use codec none");
   MG_TRY(const DataSplit split, parse_split(job.split()));
   const bool is_mixed_whole = job.shuffle().empty() || job.shuffle() == "all";
   if (split.kind != DataSplit::Kind::iid || !is_mixed_whole)
-    return refuse("draws the samples of each step at random from all; use split iid and shuffle all");
+    return refuse_privacy("draws the samples of each step at random from all; use split iid and shuffle all");
   if (job.micro_batch() > 1)
-    return refuse("takes the gradient of each sample by itself; use micro_batch 0 or 1, not " +
-                  std::to_string(job.micro_batch()));
+    return refuse_privacy("takes the gradient of each sample by itself; use micro_batch 0 or 1, not " +
+                          std::to_string(job.micro_batch()));
   return {};
 }
 
@@ -69,10 +71,10 @@ Status check_samples(const TrainJob& job) {
 Status check_workers(const TrainJob& job) {
   MG_TRY(const DataSplit split, parse_split(job.split()));
   if (split.kind == DataSplit::Kind::iid)
-    return refuse(
+    return refuse_privacy(
         "protects all that a worker has, and with split iid nobody has samples of its own; use "
         "by_size(A,B,...), by_label(K), dirichlet(A) or shards");
-  if (job.shared_samples() > 0) return refuse("protects what one worker has; use shared_samples 0");
+  if (job.shared_samples() > 0) return refuse_privacy("protects what one worker has; use shared_samples 0");
   return {};
 }
 
@@ -88,7 +90,7 @@ Result<std::optional<PrivacyOptions>> parse_privacy(const std::string& text) {
     rest.remove_prefix(comma + 1);
   }
   if (options.budget.epsilon == 0 || options.budget.delta == 0)
-    return refuse("needs epsilon and delta, like epsilon=2,delta=1e-5, got '" + text + "'");
+    return refuse_privacy("needs epsilon and delta, like epsilon=2,delta=1e-5, got '" + text + "'");
   return std::optional(options);
 }
 
@@ -97,24 +99,24 @@ Status check_privacy(const TrainJob& job) {
   if (!options) return {};
   const Strategy& strategy = strategy_of(job);
   if (!strategy.has_server)
-    return refuse("needs a server that adds noise to the workers' sum, and strategy '" + job.strategy() +
-                  "' has none; use one of " + strategies_with(&Strategy::has_server));
+    return refuse_privacy("needs a server that adds noise to the workers' sum, and strategy '" + job.strategy() +
+                          "' has none; use one of " + strategies_with(&Strategy::has_server));
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   if (consistency.kind != Consistency::Kind::sync)
-    return refuse("is counted in steps of a sum over a random draw, and with consistency '" + job.consistency() +
-                  "' the fastest make it; use sync");
+    return refuse_privacy("is counted in steps of a sum over a random draw, and with consistency '" +
+                          job.consistency() + "' the fastest make it; use sync");
   if (rule_of(job) != nullptr)
-    return refuse("is promised of sums, and aggregate '" + job.aggregate() + "' makes none; use mean");
+    return refuse_privacy("is promised of sums, and aggregate '" + job.aggregate() + "' makes none; use mean");
   if (data::depends_on_other_samples(job.augment()))
-    return refuse("protects nobody who shows in the samples of others, and with augment '" + job.augment() +
-                  "' all do (mixup, zca, and normalise without numbers); use augment without these");
+    return refuse_privacy("protects nobody who shows in the samples of others, and with augment '" + job.augment() +
+                          "' all do (mixup, zca, and normalise without numbers); use augment without these");
   return strategy.sends_gradients ? check_samples(job) : check_workers(job);
 }
 
 Status check_private_network(const TrainJob& job, const Graph& graph) {
   if (!privacy_of(job) || graph.states().empty()) return {};
-  return refuse("network '" + graph.name() + "' has running statistics ('" + graph.states().front() +
-                "' ...), which would tell of samples without noise; use a network without batch normalization");
+  return refuse_privacy("network '" + graph.name() + "' has running statistics ('" + graph.states().front() +
+                        "' ...), which would tell of samples without noise; use a network without batch normalization");
 }
 
 std::optional<PrivacyOptions> privacy_of(const TrainJob& job) {

@@ -13,7 +13,7 @@
 namespace mangrove::train {
 namespace {
 
-Error refuse(const std::string& why) {
+Error refuse_secure(const std::string& why) {
   return make_error(Code::invalid_argument, "secure_aggregation: the leader sees sums only, " + why);
 }
 
@@ -27,18 +27,19 @@ std::string use_other() {
 
 Status check_codec(const TrainJob& job) {
   if (is_plain(job.codec())) return {};
-  if (is_auto(job)) return refuse("so workers cannot each choose a codec of their own; " + use_other());
+  if (is_auto(job)) return refuse_secure("so workers cannot each choose a codec of their own; " + use_other());
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
   const std::string codec = "codec '" + std::string(row->name) + "'";
   if (row->can_share_mask) {
     if (job.codec_warmup() == 0) return {};
-    return refuse(
+    return refuse_secure(
         "and with codec_warmup the number of elements goes by each worker's own messages; use no codec_warmup, or no "
         "secure_aggregation");
   }
   if (row->is_sparse)
-    return refuse("and with " + codec + " each worker sends other elements, which do not add up; " + use_other());
-  return refuse("and messages of " + codec + " do not add up before they are decoded; " + use_other());
+    return refuse_secure("and with " + codec + " each worker sends other elements, which do not add up; " +
+                         use_other());
+  return refuse_secure("and messages of " + codec + " do not add up before they are decoded; " + use_other());
 }
 
 }  // namespace
@@ -52,20 +53,20 @@ Status check_secure_aggregation(const TrainJob& job) {
   if (!job.secure_aggregation()) return {};
   const Strategy& strategy = strategy_of(job);
   if (!strategy.has_server || !strategy.steps_locally)
-    return refuse("of what workers change in steps of their own; strategy '" + job.strategy() +
-                  "' has no such sums; use federated");
+    return refuse_secure("of what workers change in steps of their own; strategy '" + job.strategy() +
+                         "' has no such sums; use federated");
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   if (consistency.kind == Consistency::Kind::async || consistency.kind == Consistency::Kind::stale) {
-    return refuse("and with consistency '" + job.consistency() +
-                  "' it makes an update of each answer alone; use sync or k_of_n(K)");
+    return refuse_secure("and with consistency '" + job.consistency() +
+                         "' it makes an update of each answer alone; use sync or k_of_n(K)");
   }
   if (rule_of(job) != nullptr) {
-    return refuse("and the rule '" + job.aggregate() +
-                  "' compares single updates; use aggregate mean, or no secure_aggregation");
+    return refuse_secure("and the rule '" + job.aggregate() +
+                         "' compares single updates; use aggregate mean, or no secure_aggregation");
   }
   MG_TRY(const std::optional<PrivacyOptions> privacy, parse_privacy(job.privacy()));
   if (privacy) {
-    return refuse(
+    return refuse_secure(
         "and with privacy it cuts each single update down to the norm clip; use privacy none, or no "
         "secure_aggregation");
   }

@@ -52,12 +52,12 @@ TEST(MicroBatches, TheOverdueAreSentAgainOncePerTimeout) {
   MicroBatches batches(80, 8, 2);
   batches.send_next({0});
   batches.send_next({6});
-  using Ids = std::vector<std::uint64_t>;
-  EXPECT_EQ(batches.resend_overdue({9}, 10), Ids());
-  EXPECT_EQ(batches.resend_overdue({11}, 10), Ids({0}));
+  using BatchIds = std::vector<std::uint64_t>;
+  EXPECT_EQ(batches.resend_overdue({9}, 10), BatchIds());
+  EXPECT_EQ(batches.resend_overdue({11}, 10), BatchIds({0}));
   EXPECT_EQ(batches.send_next({11})->id, 0u);
-  EXPECT_EQ(batches.resend_overdue({12}, 10), Ids());
-  EXPECT_EQ(batches.resend_overdue({30}, 10), Ids({0, 1}));
+  EXPECT_EQ(batches.resend_overdue({12}, 10), BatchIds());
+  EXPECT_EQ(batches.resend_overdue({30}, 10), BatchIds({0, 1}));
   EXPECT_TRUE(batches.answer(0));  // a late one makes the repetition needless
   EXPECT_EQ(batches.send_next({30})->id, 1u);
 }

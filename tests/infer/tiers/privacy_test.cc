@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr net::Rank kPrivacyEnd = 1, kCloud = 2;
+constexpr net::Rank kPrivacyEnd = 1, kPrivacyCloud = 2;
 constexpr const char* kNoData = "idx:/nonexistent";
 
 /// What a rank sends, and to whom; or, to kNobody, that it has looked for messages and there were no more.
@@ -150,7 +150,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
     std::size_t tasks = 0;
     for (const auto& [from, sent] : split.sent) {
       for (const Sent& message : sent) {
-        if (message.to != kCloud) continue;
+        if (message.to != kPrivacyCloud) continue;
         EXPECT_EQ(from, 0) << "devices do not talk to each other";
         EXPECT_FALSE(shows(message.payload, marks)) << privacy;
         if (message.tag == kNetworkTag) {
@@ -181,7 +181,7 @@ TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
   world.use_virtual_time(0.001);
   world.cancel_at_end();
   std::map<std::string, Result<std::string>> got;
-  world.replace(kCloud, [&](job::RoleContext& context) -> Status {
+  world.replace(kPrivacyCloud, [&](job::RoleContext& context) -> Status {
     NetworkFetch fetch(context, 1);
     got.emplace("too early", fetch.get(data::sha256(job.members(1))));
     FromNode message;
@@ -204,12 +204,12 @@ TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
 
 TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
   const auto expected = second_answers(run_private_tiers(split_job("")).outcome);
-  const Played split = run_private_tiers(split_job("split@relu"), {{kCloud, kNoData}});
+  const Played split = run_private_tiers(split_job("split@relu"), {{kPrivacyCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_EQ(second_answers(split.outcome), expected);
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
   EXPECT_GT(private_tier(split.outcome, "cloud")["accuracy"], 0.0) << "the leader knows the labels";
-  for (const Sent& message : split.sent.at(kCloud)) {
+  for (const Sent& message : split.sent.at(kPrivacyCloud)) {
     FromNode said;
     ASSERT_TRUE(said.ParseFromString(message.payload));
     if (said.has_tier_answer()) {
@@ -221,7 +221,7 @@ TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
 TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
   const auto expected = second_answers(run_private_tiers(split_job("")).outcome);
   for (const char* data : {kNoData, "glyphs,labels=coarse"}) {
-    for (const net::Rank rank : {kPrivacyEnd, kCloud}) {
+    for (const net::Rank rank : {kPrivacyEnd, kPrivacyCloud}) {
       const Played split = run_private_tiers(split_job("split@relu"), {{rank, data}});
       ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
       EXPECT_FALSE(split.outcome.has_event("node_left_out")) << data << ", rank " << rank;
@@ -235,7 +235,7 @@ TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
 }
 
 TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
-  const Played split = run_private_tiers(split_job("split@relu"), {{kPrivacyEnd, kNoData}, {kCloud, kNoData}});
+  const Played split = run_private_tiers(split_job("split@relu"), {{kPrivacyEnd, kNoData}, {kPrivacyCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_TRUE(split.outcome.has_event("it does not have the coordinator's data set 'glyphs'"));
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0) << "the cloud does its tasks";
@@ -297,7 +297,7 @@ TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
     RoleWorld world(3);
     world.use_virtual_time(0.001);
     world.cancel_at_end();
-    world.die({.rank = kCloud, .at_send = k});
+    world.die({.rank = kPrivacyCloud, .at_send = k});
     const RoleWorld::Outcome outcome = infer(job, world);
     ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
     EXPECT_EQ(json_number(outcome.result(), "lost"), 0);
@@ -315,7 +315,8 @@ TEST(TierPrivacy, AllThatHasComeIsTakenBeforeEachHead) {
   for (const Sent& message : split.sent.at(0)) {
     Command command;
     has_looked = has_looked || message.to == kNobody;
-    if (message.to != kCloud || message.tag != kCommandTag || !command.ParseFromString(message.payload)) continue;
+    if (message.to != kPrivacyCloud || message.tag != kCommandTag || !command.ParseFromString(message.payload))
+      continue;
     if (command.kind() != Command::TASK || command.request() > 0) continue;
     EXPECT_TRUE(has_looked) << "task " << tasks;
     has_looked = false;

@@ -32,8 +32,8 @@ TEST(JsonResponse, BytesOfOutputsComeBehindTheJson) {
                                              {"b", Tensor::of<float>({1}, {0.5f})},
                                              {"c", Tensor::of<std::uint8_t>({3}, {7, 8, 9})}}};
   const JsonResponse response = write_json_response("m", "", answer, {.all = true, .chosen = {{"b", false}}});
-  const std::string json = response.body.substr(0, response.json_bytes);
-  EXPECT_EQ(json, R"({"model_name":"m","model_version":"1","outputs":[{"name":"a","datatype":"INT32","shape":[2],)"
+  const std::string head = response.body.substr(0, response.json_bytes);
+  EXPECT_EQ(head, R"({"model_name":"m","model_version":"1","outputs":[{"name":"a","datatype":"INT32","shape":[2],)"
                   R"("parameters":{"binary_data_size":8}},{"name":"b","datatype":"FP32","shape":[1],"data":[0.5]},)"
                   R"({"name":"c","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":3}}]})");
   EXPECT_EQ(response.body.substr(response.json_bytes), std::string("\1\0\0\0\2\0\0\0\7\10\11", 11));
