@@ -26,7 +26,8 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kFaultsLong = 120;  // a whole small job, on a machine with much else to do
+constexpr int kFaultsSamples = 15'000;  // some hundred steps: a job still runs when a member of it is lost
+constexpr Seconds kFaultsLong = 120;    // a whole small job, on a machine with much else to do
 
 /// The process that was started by `client` for this member of its embedded cluster; -1: none.
 pid_t member_pid(const Process& client, const std::string& member) {
@@ -56,7 +57,8 @@ struct Faults : ::testing::Test {
     return std::make_unique<Process>(arguments, std::vector<std::string>{"HOME=" + folder.path().string()});
   }
   std::unique_ptr<Process> start_training(const std::string& nodes, const std::string& epochs = "1") {
-    return start({"train", "--model", "lenet", "--local", nodes, "--epochs", epochs, "--limit", "30000"});
+    return start(
+        {"train", "--model", "lenet", "--local", nodes, "--epochs", epochs, "--limit", std::to_string(kFaultsSamples)});
   }
   /// Waits until some steps are done, and notes the processes.
   ::testing::AssertionResult is_under_way(Process& client, const std::string& sign = "\"phase\":\"train\"") {
@@ -94,7 +96,7 @@ TEST_F(Faults, TrainingGoesOnWithoutAKilledNode) {
   EXPECT_EQ(state_of(result, "node-1"), "alive");
   EXPECT_TRUE(has_event(result, "node_lost", "node-2")) << result["events"];
   EXPECT_TRUE(has_event(result, "work_reassigned", "node-2")) << result["events"];
-  EXPECT_EQ(result["samples"], 30000) << "every sample of the epoch once";
+  EXPECT_EQ(result["samples"], kFaultsSamples) << "every sample of the epoch once";
   EXPECT_GT(result["accuracy"], 0.8);
   EXPECT_TRUE(none_runs(members));
 }
