@@ -37,7 +37,7 @@ struct ChannelLoops {
   /// y = activation(map(x) + residual); y may be x or residual.
   void (*normalize)(const Rows&, const float* x, const float* residual, float* y, const Affine& map, Bounds);
   /// Adds the sums of g and of g (x - mean), where g is dy passed back through the activation; y is looked at only
-  /// with a residual.
+  /// with a residual and an activation.
   void (*gradient_sums)(const Rows&, const float* x, const float* y, const float* dy, const Affine& map, Bounds,
                         double* sums, double* products);
   /// Writes dx and, unless null, d_residual = g; one of them may be dy, x or y.
