@@ -80,7 +80,7 @@ std::vector<NodeSample> UsageBook::take_samples() {
   std::vector<NodeSample> samples;
   for (Entry& entry : entries_) {
     if (!std::exchange(entry.is_new, false)) continue;
-    NodeSample& sample = samples.emplace_back(entry.name, entry.sampled, since(entry.before, entry.last));
+    NodeSample& sample = samples.emplace_back(NodeSample{entry.name, entry.sampled, since(entry.before, entry.last)});
     auto& recent = *sample.use.mutable_steps()->mutable_recent();
     recent.erase(std::remove_if(recent.begin(), recent.end(),
                                 [&](const StepSeconds& step) { return step.step() <= entry.step_before; }),

@@ -37,8 +37,7 @@ std::vector<float> levels_of(const ExitRecords& records, std::size_t exit, std::
   for (std::size_t i = 1; i + 1 < count && !sorted.empty(); ++i)
     levels.push_back(rounded(sorted[i * sorted.size() / count]));
   std::ranges::sort(levels);
-  const auto twice = std::ranges::unique(levels);
-  levels.erase(twice.begin(), twice.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   return levels;
 }
 

@@ -18,6 +18,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 14 does not deduce it
 
 void encode_attribute(const std::string& key, const Attribute& value, onnx::AttributeProto& proto) {
   using Proto = onnx::AttributeProto;

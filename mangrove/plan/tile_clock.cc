@@ -97,7 +97,8 @@ void TileClock::send(std::span<Moving> messages) {
 }
 
 void TileClock::deliver(Moving& moving) {
-  const auto& [from, to, bytes] = *moving.message;
+  const std::size_t from = moving.message->from, to = moving.message->to;
+  const Bytes bytes = moving.message->bytes;
   const auto pass = [&](Moment& free, Seconds byte) {
     moving.begin = later(moving.begin, free);
     free = after(moving.begin, static_cast<double>(bytes) * byte, from, to);

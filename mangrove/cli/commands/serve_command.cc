@@ -40,9 +40,9 @@ namespace mangrove::cli {
 namespace {
 
 constexpr Seconds kShowEvery = 2;
-constexpr Seconds kGrace = 5;  // for requests that have come when the server is stopped
+constexpr Seconds kServerGrace = 5;  // for requests that have come when the server is stopped
 constexpr Bytes kMostRequest = GiB(1);
-constexpr Seconds kNodesWithin = 10;  // for as many nodes as a service asks for
+constexpr Seconds kServiceNodesWithin = 10;  // for as many nodes as a service asks for
 
 /// The cluster that computes the model, where it is not this process.
 struct ClusterPart {
@@ -195,7 +195,7 @@ Result<cluster::JobSpec> service_job(const ServeState& state, const Graph& graph
   job.mutable_infer()->set_backend(state.model.backend);
   MG_RETURN_IF_ERROR(infer::check_job(job.infer()));
   job.set_nodes(static_cast<std::int32_t>(state.cluster.settings.nodes));
-  job.set_nodes_timeout_s(kNodesWithin);
+  job.set_nodes_timeout_s(kServiceNodesWithin);
   state.cluster.settings.set_share(job);
   return job;
 }
@@ -251,8 +251,8 @@ Status serve_models(serve::Models& models, const ServeState& state, const std::f
     say_ready(*server, state, context.output);
     serve_until_stopped(*server, waiting, context);
   }
-  if (sensors) sensors->stop(kGrace);
-  server->stop(kGrace);
+  if (sensors) sensors->stop(kServerGrace);
+  server->stop(kServerGrace);
   ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began, .sensors = {}};
   if (sensors) report.sensors = sensors->counts();
   return print_result(report.json(), report.text(), context.output);

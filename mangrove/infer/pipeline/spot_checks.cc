@@ -40,7 +40,7 @@ std::vector<std::int32_t> answers_of(const Predictions& predictions) {
 
 SpotChecks::Way each_once(SpotChecks::Way way) {
   std::ranges::sort(way);
-  way.erase(std::ranges::unique(way).begin(), way.end());
+  way.erase(std::unique(way.begin(), way.end()), way.end());
   return way;
 }
 

@@ -204,7 +204,7 @@ void TileWorker::send_pieces(const TilePiece& header, Deadline deadline, const M
   for (const TileLayout::Part& to : layout_.blocks()[made.block].parts) {
     const Region region = layout_.piece(made.block, made.part, to);
     if (region.is_empty()) continue;
-    Piece& piece = pieces.emplace_back(to.rank, std::vector<float>());
+    Piece& piece = pieces.emplace_back(Piece{to.rank, {}});
     piece.values.resize(static_cast<std::size_t>(cut.elements(region, header.count())));
     copy_region(made.values.data(), made.has, piece.values.data(), region, region, planes);
     if (to.rank != self)

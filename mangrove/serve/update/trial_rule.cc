@@ -49,7 +49,7 @@ double larger_by_chance(const std::vector<double>& old, const std::vector<double
   std::ranges::sort(sorted);
   double pairs = 0;  // in which the new one is larger; ties count half
   for (const double value : fresh) {
-    const auto [first, last] = std::ranges::equal_range(sorted, value);
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
     pairs += static_cast<double>(first - sorted.begin()) + static_cast<double>(last - first) / 2;
   }
   const auto m = static_cast<double>(fresh.size()), n = static_cast<double>(old.size());
