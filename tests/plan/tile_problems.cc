@@ -43,7 +43,8 @@ std::vector<plan::TileDevice> random_boards(const Graph& graph, std::size_t coun
   const double flops = std::exp(random.uniform(std::log(2e5), std::log(5e7)));
   std::vector<plan::TileDevice> devices;
   for (std::size_t d = 0; d < count; ++d) {
-    devices.push_back(board(graph, flops * random.uniform(1, 3), random.uniform(1e5, 1e7)));
+    const double memory_rate = random.uniform(1e5, 1e7);
+    devices.push_back(board(graph, flops * random.uniform(1, 3), memory_rate));
     devices.back().name += std::to_string(d + 1);
     devices.back().delay = random.uniform(0, 2e-4);
     devices.back().message_seconds = random.uniform(0, 2e-4);

@@ -65,14 +65,14 @@ struct Expected {
 
 // What reference.py prints, of the vectors there.
 const Expected kExpected[] = {
-    {"median", {-0.125, 0.125, -0.125, -0.875}},
-    {"trimmed_mean(2)", {0.1, -0.15, 0.475, -0.725}},
-    {"krum(2)", {1.375, 0.625, -0.125, -0.875}},
-    {"multi_krum(2, 3)", {-0.2083333, 0.625, 0.25, -1.333333}},
-    {"multi_krum(2)", {-0.225, -0.15, -0.075, -0.725}},
-    {"geometric_median(1000)", {0.007556265, 0.1710661, 0.574604, -0.6449648}},
-    {"centered_clipping", {0.04791066, 0.08556685, 0.5898937, -0.4465962}},
-    {"centered_clipping(0.5, 2)", {-0.08981228, 0.1474121, 0.08229127, -0.8098323}},
+    {"median", {-0.125f, 0.125f, -0.125f, -0.875f}},
+    {"trimmed_mean(2)", {0.1f, -0.15f, 0.475f, -0.725f}},
+    {"krum(2)", {1.375f, 0.625f, -0.125f, -0.875f}},
+    {"multi_krum(2, 3)", {-0.2083333f, 0.625f, 0.25f, -1.333333f}},
+    {"multi_krum(2)", {-0.225f, -0.15f, -0.075f, -0.725f}},
+    {"geometric_median(1000)", {0.007556265f, 0.1710661f, 0.574604f, -0.6449648f}},
+    {"centered_clipping", {0.04791066f, 0.08556685f, 0.5898937f, -0.4465962f}},
+    {"centered_clipping(0.5, 2)", {-0.08981228f, 0.1474121f, 0.08229127f, -0.8098323f}},
 };
 
 TEST(Aggregation, HasTheValuesOfAnIndependentComputation) {
