@@ -13,7 +13,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
 # Debian's oneDNN has no fast kernels for other processors than these
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata python3 curl mosquitto mosquitto-clients libcoap3-bin groff-base avahi-daemon dbus-daemon git dpkg-dev xz-utils
-      python3-jsonschema python3-yaml"
+      python3-jsonschema python3-yaml clang libomp-dev"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 package="dpkg-dev file lintian debootstrap gzip systemd git python3 xz-utils"
 container="podman buildah runc netavark aardvark-dns iptables conmon catatonit dpkg-dev debootstrap
