@@ -1,9 +1,6 @@
 #include "mangrove/base/process_memory.h"
 
-// A sanitizer brings an allocator of its own; trimming glibc's, which nobody set up then, from two threads at once
-// crashes.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define MG_TRIMS_MALLOC 1
+#ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
@@ -20,6 +17,7 @@
 #include <string_view>
 
 #include "mangrove/base/control_group.h"
+#include "mangrove/base/sanitizer.h"
 
 namespace mangrove {
 namespace {
@@ -82,8 +80,10 @@ Bytes peak_resident_memory() {
 }
 
 void release_freed_memory() {
-#if defined(MG_TRIMS_MALLOC)
-  malloc_trim(0);
+#ifdef __GLIBC__
+  // A sanitizer brings an allocator of its own; trimming glibc's, which nobody set up then, from two threads at once
+  // crashes.
+  if (!kSanitized) malloc_trim(0);
 #endif
 }
 

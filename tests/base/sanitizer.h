@@ -1,13 +1,8 @@
 #pragma once
 
-namespace mangrove {
+#include "mangrove/base/sanitizer.h"
 
-/// Whether this program runs under AddressSanitizer or ThreadSanitizer, which make everything many times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+namespace mangrove {
 
 /// Tests that run a job once for each of its messages go on by so many: a sanitizer finds what it can find in some of
 /// those runs, and what they compute is tested without it.

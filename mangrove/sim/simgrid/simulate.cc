@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/base/sanitizer.h"
 #include "mangrove/sim/lie_check.h"
 #include "mangrove/sim/simgrid/virtual_cluster.h"
 #include "mangrove/sim/timing_only.h"
@@ -37,14 +38,13 @@ class KeptSignals {
 void set_up_simgrid() {
   const KeptSignals kept;
   xbt_log_control_set("root.thres:error");
-  static std::string arguments[] = {
-    "mangrove",
-    "--cfg=contexts/stack-size:2048",  // KiB; only what is touched takes memory
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    "--cfg=contexts/factory:thread"  // sanitizers cannot follow switched stacks
-#endif
+  static std::vector<std::string> arguments = {
+      "mangrove",
+      "--cfg=contexts/stack-size:2048",  // KiB; only what is touched takes memory
   };
+  if (kSanitized) arguments.emplace_back("--cfg=contexts/factory:thread");  // sanitizers cannot follow switched stacks
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   auto count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
