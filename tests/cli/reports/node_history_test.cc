@@ -40,7 +40,7 @@ json with_steps(json of_node, std::int64_t count_in_history, double each) {
     recent[phase] = each;
     steps[phase] = all;
   }
-  steps["recent"] = {recent};
+  steps["recent"] = json::array({recent});
   of_node["steps"] = steps;
   return of_node;
 }
